@@ -1,0 +1,77 @@
+"""Run one stage: ``python -m fossil STAGE --settings JSON --record FILE [--log FILE] --INPUT PATH ... --OUTPUT PATH ...``."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import inspect
+import json
+import os
+import pkgutil
+import sys
+import time
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import get_args, get_type_hints
+
+import fossil.stages
+from fossil import provenance
+from fossil.files import write_json
+from fossil.logs import logging_to, say
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the stage that the command line names; returns the exit status."""
+    names = sorted(module.name for module in pkgutil.iter_modules(fossil.stages.__path__))
+    parser = argparse.ArgumentParser(prog="python -m fossil", description=__doc__)
+    parser.add_argument("stage", choices=names, metavar="STAGE", help=", ".join(names))
+    chosen, rest = parser.parse_known_args(arguments)
+    stage = importlib.import_module(f"fossil.stages.{chosen.stage}")
+    options = _parser(chosen.stage, stage).parse_args(rest)
+    with logging_to(options.log):
+        try:
+            _run(chosen.stage, stage, options)
+        except Exception as error:
+            traceback.print_exc()
+            where = f" (log: {options.log})" if options.log else ""
+            say(f"{chosen.stage}: {type(error).__name__}: {error}{where}")
+            return 1
+    return 0
+
+
+def _run(name: str, stage: ModuleType, options: argparse.Namespace) -> None:
+    values = json.loads(options.settings)
+    settings = stage.Settings.model_validate(values)
+    paths = {key: getattr(options, key) for key in _paths(stage)}
+    start = time.perf_counter()
+    facts = stage.run(settings, **paths) or {}
+    seconds = time.perf_counter() - start
+    write_json(
+        options.record,
+        provenance.record(stage=name, settings=values, code=options.code, seconds=seconds, facts=facts),
+    )
+
+
+def _parser(name: str, stage: ModuleType) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=f"python -m fossil {name}", description=stage.__doc__)
+    parser.add_argument("--settings", required=True, help="the stage's settings as JSON")
+    parser.add_argument("--code", default="", help="digest of the stage's code, for the record")
+    parser.add_argument("--record", required=True, type=Path, help="where to write what the run was, as JSON")
+    parser.add_argument("--log", type=Path, help="file for everything that the stage prints")
+    for key, is_list in _paths(stage).items():
+        parser.add_argument(f"--{key.replace('_', '-')}", required=True, type=Path, nargs="+" if is_list else None)
+    return parser
+
+
+def _paths(stage: ModuleType) -> dict[str, bool]:
+    hints = get_type_hints(stage.run)
+    keys = [key for key, p in inspect.signature(stage.run).parameters.items() if p.kind is p.KEYWORD_ONLY]
+    return {key: Path in get_args(hints[key]) for key in keys}
+
+
+if __name__ == "__main__":
+    # Batched matrix products give the same bits in every run only with a fixed cuBLAS workspace, set before CUDA starts.
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    sys.exit(main())

@@ -1,0 +1,64 @@
+"""Reading and writing results: everything is written beside its final name and renamed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """Give a temporary path in the same folder that takes the final name when the block ends well.
+
+    The temporary name keeps the suffix, for writers that go by it. After an error nothing is left under either name
+    that was not there before.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write text as UTF-8."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write JSON with sorted keys."""
+    write_text(path, json.dumps(value, indent=1, sort_keys=True, allow_nan=False) + "\n")
+
+
+def read_json(path: Path) -> Any:
+    """Read JSON."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def write_parquet(path: Path, frame: pd.DataFrame) -> None:
+    """Write a table as Parquet, without its index; equal tables give equal bytes."""
+    with atomic_path(path) as temporary:
+        frame.to_parquet(temporary, index=False)
+
+
+def write_csv(path: Path, frame: pd.DataFrame) -> None:
+    """Write a table as CSV, without its index, with every digit."""
+    with atomic_path(path) as temporary:
+        frame.to_csv(temporary, index=False)
+
+
+def sha256(path: Path) -> str:
+    """Hash a file's content, in hex."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
