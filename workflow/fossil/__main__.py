@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(name: str, stage: ModuleType, options: argparse.Namespace) -> None:
     values = json.loads(options.settings)
     settings = stage.Settings.model_validate(values)
-    paths = {key: getattr(options, key) for key in _paths(stage)}
+    paths = {key: getattr(options, key) for key in _arguments(stage)}
     start = time.perf_counter()
     facts = stage.run(settings, **paths) or {}
     seconds = time.perf_counter() - start
@@ -60,15 +60,23 @@ def _parser(name: str, stage: ModuleType) -> argparse.ArgumentParser:
     parser.add_argument("--code", default="", help="digest of the stage's code, for the record")
     parser.add_argument("--record", required=True, type=Path, help="where to write what the run was, as JSON")
     parser.add_argument("--log", type=Path, help="file for everything that the stage prints")
-    for key, is_list in _paths(stage).items():
-        parser.add_argument(f"--{key.replace('_', '-')}", required=True, type=Path, nargs="+" if is_list else None)
+    for key, hint in _arguments(stage).items():
+        if get_args(hint):
+            parser.add_argument(_option(key), type=Path, nargs="*", default=[])
+        else:
+            parser.add_argument(_option(key), type=hint, required=True)
     return parser
 
 
-def _paths(stage: ModuleType) -> dict[str, bool]:
+def _arguments(stage: ModuleType) -> dict[str, type]:
+    """The keyword-only parameters of a stage's run and their types: Path, list[Path] or int."""
     hints = get_type_hints(stage.run)
     keys = [key for key, p in inspect.signature(stage.run).parameters.items() if p.kind is p.KEYWORD_ONLY]
-    return {key: Path in get_args(hints[key]) for key in keys}
+    return {key: hints[key] for key in keys}
+
+
+def _option(key: str) -> str:
+    return f"--{key.replace('_', '-')}"
 
 
 if __name__ == "__main__":

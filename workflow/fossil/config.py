@@ -27,6 +27,12 @@ Fraction = Annotated[float, Field(gt=0, lt=1)]
 Probability = Annotated[float, Field(ge=0, le=1)]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$")]
 
+PACKAGED_BACKBONES = ("tf_efficientnet_lite0",)
+"""Backbones whose ImageNet weights an installed Python package carries."""
+
+BASELINE = "baseline"
+"""Name of the variant of a method with its configured options."""
+
 PAPER_SEEDS = [42, 77, 123, 999, 2025, 17, 88, 321]
 
 
@@ -92,13 +98,14 @@ class FossilOptions(Strict):
 
 
 class MethodEntry(BaseModel):
-    """A line of the registry: where a method's class is, how it is called in print, and what it can be told."""
+    """A line of the registry: where a method's class is, its name in print, its options, and whether it needs scores."""
 
     model_config = ConfigDict(frozen=True)
 
     target: str
     label: str
     options: type[Strict] = NoOptions
+    uses_difficulty: bool = False
 
 
 METHODS: dict[str, MethodEntry] = {
@@ -107,9 +114,14 @@ METHODS: dict[str, MethodEntry] = {
     "static_inverted": MethodEntry(target="fossil.methods.static:StaticInverted", label="Static, inverted"),
     "focal": MethodEntry(target="fossil.methods.focal:Focal", label="Focal loss", options=FocalOptions),
     "curriculum": MethodEntry(
-        target="fossil.methods.curriculum:Curriculum", label="Curriculum learning", options=CurriculumOptions
+        target="fossil.methods.curriculum:Curriculum",
+        label="Curriculum learning",
+        options=CurriculumOptions,
+        uses_difficulty=True,
     ),
-    "fossil": MethodEntry(target="fossil.methods.fossil:Fossil", label="FOSSIL", options=FossilOptions),
+    "fossil": MethodEntry(
+        target="fossil.methods.fossil:Fossil", label="FOSSIL", options=FossilOptions, uses_difficulty=True
+    ),
 }
 
 
@@ -268,6 +280,11 @@ class Config(Strict):
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
+        if self.images.training.weights == "package" and self.images.training.backbone not in PACKAGED_BACKBONES:
+            raise ValueError(
+                f"images.training.weights: package has no weights of {self.images.training.backbone}, "
+                f"only of {', '.join(PACKAGED_BACKBONES)}"
+            )
         for name, options in self.methods.items():
             _require_options(name, options)
         for key, study, pairs in (

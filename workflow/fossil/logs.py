@@ -26,9 +26,8 @@ def logging_to(path: Path | None) -> Iterator[None]:
     Progress keeps going to the terminal. Without a path, the log itself goes to the terminal.
     """
     global _terminal
-    logger.setLevel(logging.INFO)
     if path is None:
-        logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
+        logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
         yield
         return
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -40,7 +39,7 @@ def logging_to(path: Path | None) -> Iterator[None]:
         os.dup2(file.fileno(), 2)
         _terminal = terminal
         logging.basicConfig(
-            stream=file, level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s", force=True
+            stream=file, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", force=True
         )
         try:
             yield

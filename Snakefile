@@ -1,0 +1,39 @@
+# FOSSIL: from data sets to every figure, table and test.
+#
+#   data/raw/          downloads and drawings       -> make_manifest, decode_images, make_folds
+#   data/processed/    manifest, images, folds      -> score_difficulty, train_fold
+#   results/synthetic/ runs of the synthetic study  -> collect_stacked
+#   results/<dataset>/ runs of the image study      -> collect_folds
+#   results/metrics/   one long table a study       -> compare_methods
+#   results/statistics/                             -> tabulate_*, draw_*
+#   results/tables/    results/figures/
+#
+# Targets: all (default), synthetic, images.
+
+
+configfile: "config/config.yaml"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/synthetic.smk"
+include: "workflow/rules/data.smk"
+include: "workflow/rules/images.smk"
+include: "workflow/rules/evaluate.smk"
+include: "workflow/rules/report.smk"
+
+
+localrules:
+    all,
+    synthetic,
+    images,
+
+
+rule all:
+    default_target: True
+    input:
+        rules.synthetic.input,
+        rules.images.input,
+
+
+onsuccess:
+    print("\nDone. results/README.md says what each file is.")

@@ -1,0 +1,59 @@
+"""Difficulty scores d in [0, 1]: how unsure a model is of a sample."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from fossil.likelihood import class_log_probabilities, cross_entropy
+
+Proxy = Literal["softmax", "entropy", "loss"]
+
+
+def difficulty(logits: Tensor, targets: Tensor, *, proxy: Proxy) -> Tensor:
+    """Score samples by one of the paper's three proxies.
+
+    Parameters
+    ----------
+    logits : Tensor, shape (..., n, c)
+        One logit (binary) or one a class.
+    targets : Tensor, shape (..., n)
+        Class indices; only the loss proxy looks at them.
+    proxy : {"softmax", "entropy", "loss"}
+        1 - max_k p_k; entropy divided by log K; cross-entropy scaled to [0, 1] over the n samples.
+
+    Returns
+    -------
+    Tensor, shape (..., n)
+        In [0, 1]. The softmax score is at most 1 - 1/K.
+    """
+    return _PROXIES[proxy](logits, targets)
+
+
+def stages(scores: Tensor, *, count: int = 3) -> Tensor:
+    """Number the samples' difficulty stages 0 (easy) to count - 1 by quantiles over the last axis."""
+    edges = torch.quantile(scores.double(), torch.arange(1, count, dtype=torch.float64) / count, dim=-1)
+    return (scores.double().unsqueeze(0) > edges.unsqueeze(-1)).sum(0)
+
+
+def _softmax(logits: Tensor, _: Tensor) -> Tensor:
+    return -torch.expm1(class_log_probabilities(logits).amax(-1))
+
+
+def _entropy(logits: Tensor, _: Tensor) -> Tensor:
+    log_p = class_log_probabilities(logits)
+    entropy = -(log_p.exp() * log_p).sum(-1) / math.log(log_p.shape[-1])
+    return entropy.clamp(0.0, 1.0)
+
+
+def _loss(logits: Tensor, targets: Tensor) -> Tensor:
+    losses = cross_entropy(logits, targets)
+    low, high = losses.aminmax(dim=-1, keepdim=True)
+    return (losses - low) / (high - low).clamp_min(torch.finfo(losses.dtype).tiny)
+
+
+_PROXIES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"softmax": _softmax, "entropy": _entropy, "loss": _loss}

@@ -1,0 +1,49 @@
+"""A digest of exactly the code that a stage imports, so that an edit reruns what uses it and nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+import grimp
+
+_PACKAGE = "fossil"
+_ROOT = Path(__file__).parent
+
+# What the configuration decides reaches a stage as settings, which count on their own.
+_NOT_COUNTED = frozenset({"fossil.config"})
+
+
+def code_digest(*modules: str) -> str:
+    """Digest the source of some modules and of all modules of this package that they import, directly or not."""
+    digest = hashlib.sha256()
+    for module in sorted(imported_modules(*modules)):
+        digest.update(f"{module} {_source_digest(module)}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+def imported_modules(*modules: str) -> set[str]:
+    """The modules that count in the digest: the named ones, what they import, and the packages that hold them."""
+    graph = _graph()
+    found = set(modules).union(*(graph.find_upstream_modules(module) for module in modules))
+    packages = {".".join(parts[:end]) for parts in (m.split(".") for m in found) for end in range(1, len(parts))}
+    return (found | packages) - _NOT_COUNTED
+
+
+def listing_digest(folder: Path) -> str:
+    """Digest the relative names and sizes of all files below a folder; their times do not count."""
+    files = sorted((path.relative_to(folder).as_posix(), path.stat().st_size) for path in folder.rglob("*") if path.is_file())
+    return hashlib.sha256(repr(files).encode()).hexdigest()[:16]
+
+
+@cache
+def _graph() -> grimp.ImportGraph:
+    return grimp.build_graph(_PACKAGE, cache_dir=None, exclude_type_checking_imports=True)
+
+
+@cache
+def _source_digest(module: str) -> str:
+    place = _ROOT.joinpath(*module.split(".")[1:])
+    path = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,19 @@
+"""Curriculum learning (Bengio et al. 2009): easy samples first."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from fossil.config import CurriculumOptions
+from fossil.methods.base import Batch, Method, Progress
+from fossil.schedules import temperature
+
+
+class Curriculum(Method):
+    """Weights exp(-d / T_t), FOSSIL's difficulty term alone."""
+
+    uses_difficulty = True
+    options_type = CurriculumOptions
+
+    def weights(self, batch: Batch, progress: Progress) -> Tensor:
+        return (-batch.difficulty / temperature(progress.fraction, self.options.temperature)).exp()

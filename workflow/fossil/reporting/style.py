@@ -1,0 +1,119 @@
+"""How figures look: sizes, fonts, one colour and marker a method, names of metrics, and how they are saved."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import matplotlib
+from matplotlib.figure import Figure
+
+from fossil.config import METHODS
+from fossil.files import atomic_path
+
+TEXT_WIDTH = 6.5
+"""Width of a text column in inches."""
+
+METHOD_COLOURS = {
+    "erm": "#0072B2",
+    "static": "#EE7733",
+    "static_inverted": "#A65628",
+    "focal": "#009E73",
+    "meta_weight_net": "#CC3311",
+    "curriculum": "#9350A1",
+    "fossil": "#F2C80F",
+}
+
+METHOD_MARKERS = {
+    "erm": "o",
+    "static": "s",
+    "static_inverted": "v",
+    "focal": "^",
+    "meta_weight_net": "D",
+    "curriculum": "P",
+    "fossil": "*",
+}
+
+METRIC_LABELS = {
+    "auc": "AUC",
+    "balanced_accuracy": "Balanced accuracy",
+    "g_mean": "G-mean",
+    "f1": "F1",
+    "recall": "Recall",
+    "precision": "Precision",
+    "specificity": "Specificity",
+    "balanced_error": "Balanced error",
+    "static_regret": "Static regret",
+    "dynamic_regret": "Dynamic regret",
+    "area_under_regret_curve": "Area under regret curve",
+}
+
+LOWER_IS_BETTER = frozenset({"balanced_error", "static_regret", "dynamic_regret", "area_under_regret_curve"})
+
+_FURTHER = (
+    ("#33BBEE", "X"),
+    ("#EE99AA", "p"),
+    ("#777777", "h"),
+    ("#44AA99", "<"),
+    ("#332288", ">"),
+    ("#999933", "d"),
+)
+
+_DATASETS = {"phantom": "PHANTOM DATA (drawn, no patients)", "pad_ufes_20": "PAD-UFES-20"}
+
+_STYLE = {
+    "font.family": "DejaVu Sans",
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7,
+    "legend.title_fontsize": 7,
+    "legend.frameon": False,
+    "figure.titlesize": 9,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "0.9",
+    "grid.linewidth": 0.5,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "lines.linewidth": 1.0,
+    "figure.dpi": 100,
+    "savefig.dpi": 200,
+    "pdf.fonttype": 42,
+    "ps.fonttype": 42,
+}
+
+
+@contextmanager
+def figure_style() -> Iterator[None]:
+    """Draw and save in this style; what was set before comes back afterwards."""
+    with matplotlib.rc_context(_STYLE):
+        yield
+
+
+def method_look(method: str) -> tuple[str, str]:
+    """Colour and marker of a method; one that has none above takes from a fixed cycle, in the registry's order."""
+    if method in METHOD_COLOURS:
+        return METHOD_COLOURS[method], METHOD_MARKERS[method]
+    others = [name for name in [*METHODS, method] if name not in METHOD_COLOURS]
+    return _FURTHER[others.index(method) % len(_FURTHER)]
+
+
+def figure_title(text: str, dataset: str) -> str:
+    """Put the data set in front of a title; nobody shall take drawn images for patients."""
+    return f"{_DATASETS.get(dataset, dataset)} - {text}"
+
+
+def save_figure(figure: Figure, path_pdf: Path, path_png: Path) -> None:
+    """Write a figure as PDF and PNG; equal figures give equal bytes, since no date or program goes into the files."""
+    logging.getLogger("fontTools.subset").setLevel(logging.WARNING)
+    for path, metadata in ((path_pdf, {"CreationDate": None}), (path_png, {"Software": None})):
+        with figure_style(), atomic_path(path) as temporary:
+            figure.savefig(temporary, metadata=metadata)

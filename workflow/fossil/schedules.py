@@ -1,0 +1,49 @@
+"""Temperature, augmentation penalty and warm-up: plain functions of the progress of training."""
+
+from __future__ import annotations
+
+import math
+
+from fossil.config import TemperatureOptions
+
+
+def temperature(fraction: float, options: TemperatureOptions) -> float:
+    """Temperature T_t at the fraction t/T of training.
+
+    The decays fall from T_0 towards T_min, the growths rise from T_min towards T_0; the exponential ones are
+    max(T_min, T_0 exp(-decay s)) with s = t/T, and s = 1 - t/T for the growth.
+
+    Parameters
+    ----------
+    fraction : float
+        t/T in [0, 1].
+
+    Returns
+    -------
+    float
+        In [T_min, T_0]; infinity for the schedule "infinite".
+    """
+    low, high = options.minimum, options.initial
+    match options.schedule:
+        case "exponential_decay":
+            return max(low, high * math.exp(-options.decay * fraction))
+        case "exponential_growth":
+            return max(low, high * math.exp(-options.decay * (1 - fraction)))
+        case "linear_decay":
+            return max(low, high * (1 - fraction))
+        case "linear_growth":
+            return low + (high - low) * fraction
+        case "constant":
+            return high
+        case "infinite":
+            return math.inf
+
+
+def augmentation_penalty(fraction: float, *, initial: float, scale: float, maximum: float) -> float:
+    """Penalty gamma_t = clip(scale gamma_0 t/T, 0, min(maximum, 1)) at the fraction t/T of training."""
+    return min(scale * initial * fraction, maximum, 1.0)
+
+
+def warmup(epoch: int, *, warmup_epochs: int) -> float:
+    """Warm-up factor min(1, (t + 1) / t_warm) of epoch t, counted from 0; it is positive in the first epoch."""
+    return min(1.0, (epoch + 1) / warmup_epochs) if warmup_epochs else 1.0

@@ -1,0 +1,30 @@
+"""Divide a data set's patients into folds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from fossil.config import Strict
+from fossil.data.folds import make_folds
+from fossil.files import write_parquet
+
+
+class Settings(Strict):
+    """How many folds, how much validation."""
+
+    folds: int
+    validation_fraction: float
+    seed: int
+
+
+def run(settings: Settings, *, manifest: Path, folds: Path) -> None:
+    """Write the role of every image in every fold."""
+    table = make_folds(
+        pd.read_parquet(manifest),
+        folds=settings.folds,
+        validation_fraction=settings.validation_fraction,
+        seed=settings.seed,
+    )
+    write_parquet(folds, table)

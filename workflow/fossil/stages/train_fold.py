@@ -1,0 +1,85 @@
+"""Train one model of the image study: one method, fold and seed."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+from safetensors.torch import save_file
+
+from fossil.config import ImageTraining, Strict
+from fossil.data.folds import FoldData, load_fold
+from fossil.files import atomic_path, write_parquet
+from fossil.logs import logger, progress
+from fossil.methods.base import make_method
+from fossil.training.fold import TrainedFold, train_fold
+from fossil.training.images import predict_logits
+
+
+class Settings(Strict):
+    """The method, the fold, the seed and how to train."""
+
+    method: dict[str, Any]
+    method_name: str
+    fold: int
+    seed: int
+    training: ImageTraining
+
+
+def run(
+    settings: Settings,
+    *,
+    manifest: Path,
+    folds: Path,
+    images: Path,
+    difficulty: list[Path],
+    weights: list[Path],
+    predictions: Path,
+    history: Path,
+    model: Path,
+) -> dict[str, Any]:
+    """Write predictions for the validation and test images, the epochs, and the model.
+
+    A loss that is not finite ends the run as failed: its predictions are empty and the record says why.
+    """
+    data = load_fold(manifest=manifest, folds=folds, images=images, fold=settings.fold)
+    trained = train_fold(
+        data,
+        make_method(**settings.method),
+        settings.training,
+        weights=weights[0] if weights else None,
+        seed=settings.seed,
+        difficulty=pd.read_parquet(difficulty[0]) if difficulty else None,
+        epochs=partial(
+            progress,
+            description=f"train_fold {settings.method_name} fold {settings.fold} seed {settings.seed}",
+            total=settings.training.epochs,
+        ),
+    )
+    failure = trained.result.failure
+    write_parquet(predictions, _predictions(data, trained).iloc[: 0 if failure else None])
+    write_parquet(history, pd.DataFrame(trained.result.history).rename_axis("epoch").reset_index())
+    with atomic_path(model) as temporary:
+        save_file({name: tensor.contiguous() for name, tensor in trained.model.state_dict().items()}, temporary)
+    facts = {"device": trained.device_name, "images_per_second": trained.images_per_second}
+    if not failure:
+        return facts
+    logger.warning("run failed: %s", failure)
+    return {**facts, "status": "failed", "reason": failure}
+
+
+def _predictions(data: FoldData, trained: TrainedFold) -> pd.DataFrame:
+    held_out = data.table[data.table["role"] != "train"]
+    positions = torch.tensor(list(held_out.index), device=trained.device)
+    logits = predict_logits(trained.model, trained.inputs, trained.images, positions)
+    return pd.DataFrame(
+        {
+            "image_id": held_out["image_id"],
+            "role": held_out["role"],
+            "target": held_out["label"],
+            "probability": logits.squeeze(-1).sigmoid().cpu().numpy(),
+        }
+    ).reset_index(drop=True)

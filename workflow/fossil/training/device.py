@@ -1,0 +1,32 @@
+"""Where and how reproducibly torch computes."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+
+
+class DeviceError(RuntimeError):
+    """The wanted device is not there."""
+
+
+def prepare_device(accelerator: Literal["auto", "cpu", "cuda"], *, threads: int) -> torch.device:
+    """Choose the device, fix the number of CPU threads and ask for deterministic algorithms.
+
+    Raises
+    ------
+    DeviceError
+        If CUDA is asked for and not available.
+    """
+    torch.set_num_threads(threads)
+    torch.use_deterministic_algorithms(True)
+    available = torch.cuda.is_available()
+    if accelerator == "cuda" and not available:
+        raise DeviceError("images.training.accelerator is cuda, but torch finds no CUDA device; set it to cpu or auto")
+    return torch.device("cuda" if available and accelerator != "cpu" else "cpu")
+
+
+def device_name(device: torch.device) -> str:
+    """Name of the device for a run's record, with the card's model."""
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"

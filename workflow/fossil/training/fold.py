@@ -1,0 +1,101 @@
+"""One training of the image study: a fold of a data set, a method and a seed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import torch
+from torch import Tensor, nn
+
+from fossil.config import ImageTraining
+from fossil.data.folds import FoldData
+from fossil.methods.base import Method
+from fossil.training.backbone import InputConfig, make_backbone
+from fossil.training.device import device_name, prepare_device
+from fossil.training.images import ImageResult, TrainingRows, train_model, training_rows
+
+
+class FoldTrainingError(RuntimeError):
+    """A fold cannot be trained with these settings; the message says which file or key is at odds."""
+
+
+@dataclass(frozen=True)
+class TrainedFold:
+    """A trained model, with what it needs to predict and how fast it was trained."""
+
+    model: nn.Module
+    inputs: InputConfig
+    images: Tensor
+    device: torch.device
+    device_name: str
+    result: ImageResult
+    images_per_second: float
+
+
+def train_fold(
+    data: FoldData,
+    method: Method,
+    training: ImageTraining,
+    *,
+    weights: Path | None,
+    seed: int,
+    difficulty: pd.DataFrame | None,
+    epochs: Callable[[range], Iterable[int]] = iter,
+) -> TrainedFold:
+    """Train a model on a fold's training images.
+
+    Parameters
+    ----------
+    weights : Path or None
+        Pretrained tensors (safetensors).
+    difficulty : DataFrame or None
+        Columns image_id and difficulty for every training image; None where the method needs none.
+
+    Raises
+    ------
+    FoldTrainingError
+        If difficulty is needed and missing for an image, or the images were decoded in another way than the backbone
+        expects.
+    """
+    device = prepare_device(training.accelerator, threads=training.threads)
+    model, inputs = make_backbone(training.backbone, weights=weights, seed=seed)
+    if inputs.interpolation != training.interpolation:
+        raise FoldTrainingError(
+            f"images.training.interpolation is {training.interpolation}, but {training.backbone} expects "
+            f"{inputs.interpolation}"
+        )
+    model = model.to(device, memory_format=torch.channels_last)
+    images = torch.from_numpy(data.images[:]).to(device)
+    labels = torch.from_numpy(data.table["label"].to_numpy()).to(device)
+    rows = _rows(data, labels, method, difficulty, training.augmented_copies)
+    validation = torch.from_numpy(data.positions("validation")).to(device)
+    start = time.perf_counter()
+    result = train_model(
+        model, inputs, images, rows, (validation, labels[validation]), method, training, seed=seed, epochs=epochs
+    )
+    seconds = time.perf_counter() - start
+    rate = len(rows.target) * len(result.history) / seconds
+    return TrainedFold(model, inputs, images, device, device_name(device), result, round(rate, 1))
+
+
+def _rows(
+    data: FoldData, labels: Tensor, method: Method, difficulty: pd.DataFrame | None, copies: int
+) -> TrainingRows:
+    positions = data.positions("train")
+    scores = torch.zeros(len(positions), device=labels.device)
+    if method.uses_difficulty:
+        if difficulty is None:
+            raise FoldTrainingError(f"{type(method).__name__} needs difficulty scores")
+        ids = data.table["image_id"].iloc[positions]
+        found = difficulty.set_index("image_id")["difficulty"].reindex(list(ids))
+        if found.isna().any():
+            raise FoldTrainingError(
+                f"no difficulty for {int(found.isna().sum())} training images, e.g. {found.index[found.isna()][0]}"
+            )
+        scores = torch.from_numpy(found.to_numpy(dtype="float32")).to(labels.device)
+    image = torch.from_numpy(positions).to(labels.device)
+    return training_rows(image, labels[image], scores, copies=copies)

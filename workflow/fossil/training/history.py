@@ -1,0 +1,46 @@
+"""What is kept of an epoch: losses, effective sample size and the spread of the weights."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+_QUANTILES = (0.05, 0.5, 0.95)
+
+
+def effective_sample_size(weights: Tensor) -> Tensor:
+    """Kish's N_eff = (sum w)^2 / sum w^2 over the last axis; 0 where every weight is 0."""
+    squares = weights.square().sum(-1)
+    return weights.sum(-1).square() / squares.clamp_min(torch.finfo(weights.dtype).tiny)
+
+
+def summarise_epoch(
+    *, losses: Tensor, weights: Tensor, targets: Tensor, validation_losses: Tensor
+) -> dict[str, Tensor]:
+    """Summarise an epoch over the last axis.
+
+    Parameters
+    ----------
+    losses, weights, targets : Tensor, shape (..., n)
+        Per-sample losses and weights as they were when each sample was trained on, and its class.
+    validation_losses : Tensor, shape (..., m)
+        Unweighted cross-entropy on the validation split after the epoch.
+
+    Returns
+    -------
+    dict of Tensor, shape (...)
+    """
+    losses, weights = losses.double(), weights.double()
+    summary = {
+        "train_loss": losses.mean(-1),
+        "weighted_train_loss": (weights * losses).mean(-1),
+        "validation_loss": validation_losses.double().mean(-1),
+        "n_eff": effective_sample_size(weights),
+    }
+    levels = torch.tensor(_QUANTILES, dtype=weights.dtype, device=weights.device)
+    for level, value in zip(_QUANTILES, torch.quantile(weights, levels, dim=-1), strict=True):
+        summary[f"weight_q{round(100 * level):02d}"] = value
+    for label in (0, 1):
+        members = (targets == label).to(weights.dtype)
+        summary[f"weight_mean_class{label}"] = (weights * members).sum(-1) / members.sum(-1)
+    return summary

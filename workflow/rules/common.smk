@@ -1,0 +1,183 @@
+# Helpers of the rules: the checked configuration, the settings of each stage and the digest of its code.
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+PACKAGE_ROOT = str(Path(workflow.basedir) / "workflow")
+if PACKAGE_ROOT not in sys.path:
+    sys.path.insert(0, PACKAGE_ROOT)
+
+from fossil.config import BASELINE, METHODS, ConfigError, load_config
+from fossil.digest import code_digest, listing_digest
+
+# Jobs run the package of this checkout with the Python that runs Snakemake, unless a software environment is deployed,
+# which then comes first on the path.
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [PACKAGE_ROOT, os.environ.get("PYTHONPATH")]))
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+os.environ["FOSSIL_PLAIN_PROGRESS"] = "1"
+
+try:
+    CONFIG = load_config(config)
+except ConfigError as error:
+    raise WorkflowError(f"The configuration is wrong.\n{error}") from None
+
+SYNTHETIC = CONFIG.synthetic
+IMAGES = CONFIG.images
+DATASET = CONFIG.image_dataset
+VARIANT = BASELINE
+IMAGE_STUDY = f"{DATASET}-internal"
+HEADLINE = next(iter(SYNTHETIC.scenarios))
+
+# What every stage is told, besides its own inputs and outputs.
+RUN = "--settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+
+
+wildcard_constraints:
+    scenario="|".join(SYNTHETIC.scenarios),
+    method="|".join(METHODS),
+    variant=VARIANT,
+    study="synthetic-(" + "|".join(SYNTHETIC.scenarios) + ")|(phantom|pad_ufes_20)-internal",
+    dataset="phantom|pad_ufes_20",
+    fold=r"\d+",
+    seed=r"\d+",
+    size=r"\d+",
+
+
+def as_json(**settings):
+    """Settings as JSON with sorted keys; models of the configuration become their values."""
+    values = {key: value.model_dump(mode="json") if hasattr(value, "model_dump") else value for key, value in settings.items()}
+    return json.dumps(values, sort_keys=True)
+
+
+def stage_code(stage, method=None):
+    """Digest of a stage's code and, where it runs a method, of that method's code and no other's."""
+    modules = [f"fossil.stages.{stage}"]
+    if method:
+        modules.append(METHODS[method].target.partition(":")[0])
+    return code_digest(*modules)
+
+
+def train_stacked_settings(wildcards):
+    return as_json(
+        scenario=SYNTHETIC.scenarios[wildcards.scenario],
+        scenario_name=wildcards.scenario,
+        method=CONFIG.method_settings(wildcards.method),
+        method_name=wildcards.method,
+        seeds=SYNTHETIC.seeds,
+        proxy=SYNTHETIC.difficulty_proxy,
+        training=SYNTHETIC.training,
+    )
+
+
+def train_fold_settings(wildcards):
+    return as_json(
+        method=CONFIG.method_settings(wildcards.method),
+        method_name=wildcards.method,
+        fold=int(wildcards.fold),
+        seed=int(wildcards.seed),
+        training=IMAGES.training,
+    )
+
+
+def score_difficulty_settings(wildcards):
+    return as_json(
+        fold=int(wildcards.fold),
+        seed=IMAGES.difficulty_seed,
+        proxy=IMAGES.difficulty_proxy,
+        method=CONFIG.method_settings("erm"),
+        training=IMAGES.training,
+    )
+
+
+def make_manifest_settings(wildcards):
+    if wildcards.dataset == "phantom":
+        return as_json(dataset="phantom", positive=["MALIGNANT"], allow_missing=False)
+    options = CONFIG.datasets.pad_ufes_20
+    return as_json(dataset=wildcards.dataset, positive=options.positive, allow_missing=options.allow_missing)
+
+
+def compare_methods_settings(wildcards):
+    study = SYNTHETIC if wildcards.study.startswith("synthetic-") else IMAGES
+    return as_json(
+        study=wildcards.study,
+        methods=study.methods,
+        reference=study.reference,
+        statistics=CONFIG.statistics,
+        allow_missing_runs=CONFIG.allow_missing_runs,
+    )
+
+
+def dataset_root(wildcards):
+    """Folder that holds a data set's metadata.csv and, at any depth, its images."""
+    if wildcards.dataset == "phantom":
+        return "data/raw/phantom"
+    root = CONFIG.datasets.pad_ufes_20.root.expanduser()
+    if not (root / "metadata.csv").is_file():
+        raise WorkflowError(f"datasets.pad_ufes_20.root: {root} holds no metadata.csv; give the folder of PAD-UFES-20")
+    return str(root)
+
+
+def dataset_files(wildcards):
+    """Inputs of the manifest. Images that the pipeline draws are an input; those of the user count by name and size."""
+    root = dataset_root(wildcards)
+    files = {"metadata": f"{root}/metadata.csv"}
+    if wildcards.dataset == "phantom":
+        files["images"] = ancient("data/raw/phantom/images")
+    return files
+
+
+def folder_listing(wildcards):
+    """Digest of the names and sizes below the user's folder, so that an added or replaced image is noticed."""
+    if wildcards.dataset == "phantom":
+        return ""
+    return listing_digest(Path(dataset_root(wildcards)))
+
+
+def weights_files(wildcards):
+    if IMAGES.training.weights == "none":
+        return []
+    return [f"data/raw/weights/{IMAGES.training.backbone}.safetensors"]
+
+
+def weights_descriptions(wildcards):
+    return [path.replace(".safetensors", ".json") for path in weights_files(wildcards)]
+
+
+def difficulty_file(wildcards):
+    if not METHODS[wildcards.method].uses_difficulty:
+        return []
+    return [f"results/{wildcards.dataset}/difficulty/fold{wildcards.fold}.parquet"]
+
+
+def existing(paths):
+    """All paths, so that a missing run is made; with allow_missing_runs only those that are there."""
+    return [path for path in paths if os.path.exists(path)] if CONFIG.allow_missing_runs else paths
+
+
+def stacked_runs(wildcards):
+    return existing(
+        expand(
+            "results/synthetic/{scenario}/{method}/{file}",
+            scenario=wildcards.scenario,
+            method=SYNTHETIC.methods,
+            file=["run.json", "predictions.parquet", "history.parquet"],
+        )
+    )
+
+
+def fold_runs(wildcards):
+    return existing(
+        expand(
+            "results/{dataset}/runs/{method}-{variant}/fold{fold}-seed{seed}/{file}",
+            dataset=wildcards.dataset,
+            method=IMAGES.methods,
+            variant=VARIANT,
+            fold=range(IMAGES.folds),
+            seed=IMAGES.seeds,
+            file=["run.json", "predictions.parquet", "history.parquet"],
+        )
+    )

@@ -1,0 +1,66 @@
+# The image study: one job a (method, variant, fold, seed), and before it the difficulty of each fold's images.
+#
+# Arrays and weights are large, so that Snakemake would go by their times. They are ancient here, and the small JSON file
+# beside each, with its hash, is the input that counts.
+
+
+rule score_difficulty:
+    input:
+        manifest="data/processed/{dataset}/manifest.parquet",
+        folds="data/processed/{dataset}/folds.parquet",
+        images=ancient(f"data/processed/{{dataset}}/images-{IMAGES.training.size}.npy"),
+        images_description=f"data/processed/{{dataset}}/images-{IMAGES.training.size}.json",
+        weights=ancient(weights_files),
+        weights_description=weights_descriptions,
+    output:
+        scores="results/{dataset}/difficulty/fold{fold}.parquet",
+        record="results/{dataset}/difficulty/fold{fold}.json",
+    log:
+        "results/logs/score_difficulty/{dataset}-fold{fold}.log",
+    params:
+        settings=score_difficulty_settings,
+        code=stage_code("score_difficulty", "erm"),
+    threads: IMAGES.training.threads
+    resources:
+        mem_mb=4000,
+        runtime=120,
+    conda:
+        "../../envs/train.yaml"
+    shell:
+        "python -m fossil score_difficulty "
+        + RUN
+        + "--manifest {input.manifest} --folds {input.folds} --images {input.images} --weights {input.weights} "
+        "--scores {output.scores}"
+
+
+rule train_fold:
+    input:
+        manifest="data/processed/{dataset}/manifest.parquet",
+        folds="data/processed/{dataset}/folds.parquet",
+        images=ancient(f"data/processed/{{dataset}}/images-{IMAGES.training.size}.npy"),
+        images_description=f"data/processed/{{dataset}}/images-{IMAGES.training.size}.json",
+        difficulty=difficulty_file,
+        weights=ancient(weights_files),
+        weights_description=weights_descriptions,
+    output:
+        predictions="results/{dataset}/runs/{method}-{variant}/fold{fold}-seed{seed}/predictions.parquet",
+        history="results/{dataset}/runs/{method}-{variant}/fold{fold}-seed{seed}/history.parquet",
+        model="results/{dataset}/runs/{method}-{variant}/fold{fold}-seed{seed}/model.safetensors",
+        record="results/{dataset}/runs/{method}-{variant}/fold{fold}-seed{seed}/run.json",
+    log:
+        "results/logs/train_fold/{dataset}-{method}-{variant}-fold{fold}-seed{seed}.log",
+    params:
+        settings=train_fold_settings,
+        code=lambda wildcards: stage_code("train_fold", wildcards.method),
+    threads: IMAGES.training.threads
+    resources:
+        mem_mb=4000,
+        runtime=120,
+    conda:
+        "../../envs/train.yaml"
+    shell:
+        "python -m fossil train_fold "
+        + RUN
+        + "--manifest {input.manifest} --folds {input.folds} --images {input.images} "
+        "--difficulty {input.difficulty} --weights {input.weights} "
+        "--predictions {output.predictions} --history {output.history} --model {output.model}"
