@@ -1,4 +1,7 @@
-"""Run one stage: ``python -m fossil STAGE --settings JSON --record FILE [--log FILE] --INPUT PATH ... --OUTPUT PATH ...``."""
+"""Run one stage of the pipeline.
+
+python -m fossil STAGE --settings JSON [--record FILE] [--log FILE] --INPUT PATH ... --OUTPUT PATH ...
+"""
 
 from __future__ import annotations
 
@@ -48,17 +51,18 @@ def _run(name: str, stage: ModuleType, options: argparse.Namespace) -> None:
     start = time.perf_counter()
     facts = stage.run(settings, **paths) or {}
     seconds = time.perf_counter() - start
-    write_json(
-        options.record,
-        provenance.record(stage=name, settings=values, code=options.code, seconds=seconds, facts=facts),
-    )
+    if options.record:
+        write_json(
+            options.record,
+            provenance.record(stage=name, settings=values, code=options.code, seconds=seconds, facts=facts),
+        )
 
 
 def _parser(name: str, stage: ModuleType) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"python -m fossil {name}", description=stage.__doc__)
     parser.add_argument("--settings", required=True, help="the stage's settings as JSON")
     parser.add_argument("--code", default="", help="digest of the stage's code, for the record")
-    parser.add_argument("--record", required=True, type=Path, help="where to write what the run was, as JSON")
+    parser.add_argument("--record", type=Path, help="where to write what the run was, as JSON")
     parser.add_argument("--log", type=Path, help="file for everything that the stage prints")
     for key, hint in _arguments(stage).items():
         if get_args(hint):
@@ -69,7 +73,7 @@ def _parser(name: str, stage: ModuleType) -> argparse.ArgumentParser:
 
 
 def _arguments(stage: ModuleType) -> dict[str, type]:
-    """The keyword-only parameters of a stage's run and their types: Path, list[Path] or int."""
+    """Find the keyword-only parameters of a stage's run and their types: Path, list[Path] or int."""
     hints = get_type_hints(stage.run)
     keys = [key for key, p in inspect.signature(stage.run).parameters.items() if p.kind is p.KEYWORD_ONLY]
     return {key: hints[key] for key in keys}
@@ -80,6 +84,6 @@ def _option(key: str) -> str:
 
 
 if __name__ == "__main__":
-    # Batched matrix products give the same bits in every run only with a fixed cuBLAS workspace, set before CUDA starts.
+    # Matrix products on a GPU give the same bits in every run only with a fixed workspace, set before CUDA starts.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     sys.exit(main())

@@ -59,7 +59,7 @@ class FocalOptions(Strict):
     gamma: NonNegativeFloat = Field(2.0, description="Focusing exponent of (1 - p_t)^gamma.")
     alpha: Annotated[float, Field(gt=0, lt=1)] | None = Field(
         None,
-        description="Weight of the positive class; null for none. The paper's default alpha = 0 would zero every positive.",
+        description="Weight of the positive class; null for none. The paper's default of 0 would zero every positive.",
     )
 
 
@@ -94,11 +94,13 @@ class FossilOptions(Strict):
     warmup_epochs: NonNegativeInt = Field(5, description="Epochs over which the warm-up term grows to 1; 0 for none.")
     gamma_initial: Probability = Field(0.5, description="gamma_0 of the augmentation penalty.")
     gamma_scale: NonNegativeFloat = Field(1.0, description="Factor on gamma_0 t / T.")
-    gamma_max: PositiveFloat = Field(2.0, description="Cap of gamma_t; values above 1 act as 1, since weights stay >= 0.")
+    gamma_max: PositiveFloat = Field(
+        2.0, description="Cap of gamma_t; values above 1 act as 1, since weights stay >= 0."
+    )
 
 
 class MethodEntry(BaseModel):
-    """A line of the registry: where a method's class is, its name in print, its options, and whether it needs scores."""
+    """A line of the registry: a method's class, its name in print, its options, and whether it needs difficulty."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -35,7 +35,7 @@ def difficulty(logits: Tensor, targets: Tensor, *, proxy: Proxy) -> Tensor:
 
 
 def stages(scores: Tensor, *, count: int = 3) -> Tensor:
-    """Number the samples' difficulty stages 0 (easy) to count - 1 by quantiles over the last axis."""
+    """Give each sample its stage, from 0 (easy) to count - 1, by quantiles over the last axis."""
     edges = torch.quantile(scores.double(), torch.arange(1, count, dtype=torch.float64) / count, dim=-1)
     return (scores.double().unsqueeze(0) > edges.unsqueeze(-1)).sum(0)
 

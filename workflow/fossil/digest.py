@@ -24,7 +24,7 @@ def code_digest(*modules: str) -> str:
 
 
 def imported_modules(*modules: str) -> set[str]:
-    """The modules that count in the digest: the named ones, what they import, and the packages that hold them."""
+    """List the modules that count: the named ones, what they import, and the packages that hold them."""
     graph = _graph()
     found = set(modules).union(*(graph.find_upstream_modules(module) for module in modules))
     packages = {".".join(parts[:end]) for parts in (m.split(".") for m in found) for end in range(1, len(parts))}
@@ -33,7 +33,9 @@ def imported_modules(*modules: str) -> set[str]:
 
 def listing_digest(folder: Path) -> str:
     """Digest the relative names and sizes of all files below a folder; their times do not count."""
-    files = sorted((path.relative_to(folder).as_posix(), path.stat().st_size) for path in folder.rglob("*") if path.is_file())
+    files = sorted(
+        (path.relative_to(folder).as_posix(), path.stat().st_size) for path in folder.rglob("*") if path.is_file()
+    )
     return hashlib.sha256(repr(files).encode()).hexdigest()[:16]
 
 

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TextIO, TypeVar
 
@@ -15,7 +16,7 @@ Item = TypeVar("Item")
 
 logger = logging.getLogger("fossil")
 
-_terminal: TextIO = sys.stderr
+_terminal: ContextVar[TextIO | None] = ContextVar("terminal", default=None)
 _SECONDS_BETWEEN_LINES = 10.0
 
 
@@ -25,7 +26,6 @@ def logging_to(path: Path | None) -> Iterator[None]:
 
     Progress keeps going to the terminal. Without a path, the log itself goes to the terminal.
     """
-    global _terminal
     if path is None:
         logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
         yield
@@ -37,10 +37,8 @@ def logging_to(path: Path | None) -> Iterator[None]:
     with path.open("a", encoding="utf-8") as file, os.fdopen(os.dup(saved[1]), "w") as terminal:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
-        _terminal = terminal
-        logging.basicConfig(
-            stream=file, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", force=True
-        )
+        token = _terminal.set(terminal)
+        logging.basicConfig(stream=file, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", force=True)
         try:
             yield
         finally:
@@ -50,12 +48,12 @@ def logging_to(path: Path | None) -> Iterator[None]:
             os.dup2(saved[1], 2)
             for descriptor in saved:
                 os.close(descriptor)
-            _terminal = sys.stderr
+            _terminal.reset(token)
 
 
 def say(message: str) -> None:
     """Write one line to the terminal, past the log."""
-    print(message, file=_terminal, flush=True)
+    print(message, file=_terminal.get() or sys.stderr, flush=True)
 
 
 def progress(items: Iterable[Item], *, description: str, total: int) -> Iterator[Item]:
@@ -64,11 +62,12 @@ def progress(items: Iterable[Item], *, description: str, total: int) -> Iterator
     On a terminal this is a live bar. Under Snakemake, where several jobs share the terminal, it is a line every ten
     seconds; so it is in a file.
     """
-    if _terminal.isatty() and "FOSSIL_PLAIN_PROGRESS" not in os.environ:
+    terminal = _terminal.get() or sys.stderr
+    if terminal.isatty() and "FOSSIL_PLAIN_PROGRESS" not in os.environ:
         from rich.console import Console
         from rich.progress import track
 
-        yield from track(items, description, total=total, console=Console(file=_terminal))
+        yield from track(items, description, total=total, console=Console(file=terminal))
         return
     start = last = time.monotonic()
     for done, item in enumerate(items, start=1):

@@ -16,9 +16,11 @@ from fossil.digest import code_digest, listing_digest
 
 # Jobs run the package of this checkout with the Python that runs Snakemake, unless a software environment is deployed,
 # which then comes first on the path.
-os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [PACKAGE_ROOT, os.environ.get("PYTHONPATH")]))
-os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-os.environ["FOSSIL_PLAIN_PROGRESS"] = "1"
+os.environ.update(
+    PYTHONPATH=os.pathsep.join(filter(None, [PACKAGE_ROOT, os.getenv("PYTHONPATH")])),
+    PATH=os.pathsep.join([str(Path(sys.executable).parent), os.getenv("PATH", os.defpath)]),
+    FOSSIL_PLAIN_PROGRESS="1",
+)
 
 try:
     CONFIG = load_config(config)
@@ -31,9 +33,6 @@ DATASET = CONFIG.image_dataset
 VARIANT = BASELINE
 IMAGE_STUDY = f"{DATASET}-internal"
 HEADLINE = next(iter(SYNTHETIC.scenarios))
-
-# What every stage is told, besides its own inputs and outputs.
-RUN = "--settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
 
 
 wildcard_constraints:
@@ -49,7 +48,9 @@ wildcard_constraints:
 
 def as_json(**settings):
     """Settings as JSON with sorted keys; models of the configuration become their values."""
-    values = {key: value.model_dump(mode="json") if hasattr(value, "model_dump") else value for key, value in settings.items()}
+    values = {
+        key: value.model_dump(mode="json") if hasattr(value, "model_dump") else value for key, value in settings.items()
+    }
     return json.dumps(values, sort_keys=True)
 
 

@@ -8,18 +8,17 @@ rule draw_phantom:
         record="results/records/draw_phantom.json",
     log:
         "results/logs/draw_phantom.log",
-    params:
-        settings=as_json(phantom=CONFIG.datasets.phantom),
-        code=stage_code("draw_phantom"),
+    conda:
+        "../../envs/train.yaml"
     resources:
         mem_mb=2000,
         runtime=30,
-    conda:
-        "../../envs/train.yaml"
+    params:
+        settings=as_json(phantom=CONFIG.datasets.phantom),
+        code=stage_code("draw_phantom"),
     shell:
-        "python -m fossil draw_phantom "
-        + RUN
-        + "--metadata {output.metadata} --images {output.images}"
+        "python -m fossil draw_phantom --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "--metadata {output.metadata} --images {output.images}"
 
 
 rule fetch_weights:
@@ -29,18 +28,17 @@ rule fetch_weights:
         record="results/records/fetch_weights-{backbone}.json",
     log:
         "results/logs/fetch_weights-{backbone}.log",
-    params:
-        settings=lambda wildcards: as_json(backbone=wildcards.backbone),
-        code=stage_code("fetch_weights"),
+    conda:
+        "../../envs/train.yaml"
     resources:
         mem_mb=2000,
         runtime=30,
-    conda:
-        "../../envs/train.yaml"
+    params:
+        settings=lambda wildcards: as_json(backbone=wildcards.backbone),
+        code=stage_code("fetch_weights"),
     shell:
-        "python -m fossil fetch_weights "
-        + RUN
-        + "--weights {output.weights} --description {output.description}"
+        "python -m fossil fetch_weights --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "--weights {output.weights} --description {output.description}"
 
 
 rule make_manifest:
@@ -51,20 +49,19 @@ rule make_manifest:
         record="results/records/make_manifest-{dataset}.json",
     log:
         "results/logs/make_manifest-{dataset}.log",
+    conda:
+        "../../envs/report.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=60,
     params:
         root=dataset_root,
         listing=folder_listing,
         settings=make_manifest_settings,
         code=stage_code("make_manifest"),
-    resources:
-        mem_mb=2000,
-        runtime=60,
-    conda:
-        "../../envs/report.yaml"
     shell:
-        "python -m fossil make_manifest "
-        + RUN
-        + "--metadata {input.metadata:q} --images {params.root:q} --manifest {output.manifest}"
+        "python -m fossil make_manifest --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "--metadata {input.metadata:q} --images {params.root:q} --manifest {output.manifest}"
 
 
 rule decode_images:
@@ -76,22 +73,19 @@ rule decode_images:
         record="results/records/decode_images-{dataset}-{size}.json",
     log:
         "results/logs/decode_images-{dataset}-{size}.log",
-    params:
-        root=dataset_root,
-        settings=lambda wildcards: as_json(
-            size=int(wildcards.size), interpolation=IMAGES.training.interpolation
-        ),
-        code=stage_code("decode_images"),
+    conda:
+        "../../envs/report.yaml"
     threads: 8
     resources:
         mem_mb=2000,
         runtime=60,
-    conda:
-        "../../envs/report.yaml"
+    params:
+        root=dataset_root,
+        settings=lambda wildcards: as_json(size=int(wildcards.size), interpolation=IMAGES.training.interpolation),
+        code=stage_code("decode_images"),
     shell:
-        "python -m fossil decode_images "
-        + RUN
-        + "--manifest {input.manifest} --root {params.root:q} --images {output.images} "
+        "python -m fossil decode_images --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "--manifest {input.manifest} --root {params.root:q} --images {output.images} "
         "--description {output.description} --threads {threads}"
 
 
@@ -103,6 +97,11 @@ rule make_folds:
         record="results/records/make_folds-{dataset}.json",
     log:
         "results/logs/make_folds-{dataset}.log",
+    conda:
+        "../../envs/report.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
     params:
         settings=as_json(
             folds=IMAGES.folds,
@@ -110,12 +109,6 @@ rule make_folds:
             seed=IMAGES.fold_seed,
         ),
         code=stage_code("make_folds"),
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    conda:
-        "../../envs/report.yaml"
     shell:
-        "python -m fossil make_folds "
-        + RUN
-        + "--manifest {input.manifest} --folds {output.folds}"
+        "python -m fossil make_folds --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "--manifest {input.manifest} --folds {output.folds}"

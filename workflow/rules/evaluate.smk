@@ -9,6 +9,11 @@ rule collect_stacked:
         record="results/records/collect_stacked-{scenario}.json",
     log:
         "results/logs/collect_stacked-{scenario}.log",
+    conda:
+        "../../envs/report.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
     params:
         settings=lambda wildcards: as_json(
             study=f"synthetic-{wildcards.scenario}",
@@ -17,15 +22,9 @@ rule collect_stacked:
         ),
         code=stage_code("collect_stacked"),
         runs=lambda wildcards: f"results/synthetic/{wildcards.scenario}",
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    conda:
-        "../../envs/report.yaml"
     shell:
-        "python -m fossil collect_stacked "
-        + RUN
-        + "--runs {params.runs} --metrics {output.metrics}"
+        "python -m fossil collect_stacked --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "--runs {params.runs} --metrics {output.metrics}"
 
 
 rule collect_folds:
@@ -36,6 +35,11 @@ rule collect_folds:
         record="results/records/collect_folds-{dataset}.json",
     log:
         "results/logs/collect_folds-{dataset}.log",
+    conda:
+        "../../envs/report.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
     params:
         settings=lambda wildcards: as_json(
             study=f"{wildcards.dataset}-internal",
@@ -45,15 +49,9 @@ rule collect_folds:
         ),
         code=stage_code("collect_folds"),
         runs=lambda wildcards: f"results/{wildcards.dataset}/runs",
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    conda:
-        "../../envs/report.yaml"
     shell:
-        "python -m fossil collect_folds "
-        + RUN
-        + "--runs {params.runs} --metrics {output.metrics}"
+        "python -m fossil collect_folds --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "--runs {params.runs} --metrics {output.metrics}"
 
 
 rule compare_methods:
@@ -64,15 +62,14 @@ rule compare_methods:
         record="results/records/compare_methods-{study}.json",
     log:
         "results/logs/compare_methods-{study}.log",
-    params:
-        settings=compare_methods_settings,
-        code=stage_code("compare_methods"),
+    conda:
+        "../../envs/report.yaml"
     resources:
         mem_mb=1000,
         runtime=10,
-    conda:
-        "../../envs/report.yaml"
+    params:
+        settings=compare_methods_settings,
+        code=stage_code("compare_methods"),
     shell:
-        "python -m fossil compare_methods "
-        + RUN
-        + "--metrics {input.metrics} --statistics {output.statistics}"
+        "python -m fossil compare_methods --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "--metrics {input.metrics} --statistics {output.statistics}"

@@ -17,19 +17,18 @@ rule score_difficulty:
         record="results/{dataset}/difficulty/fold{fold}.json",
     log:
         "results/logs/score_difficulty/{dataset}-fold{fold}.log",
-    params:
-        settings=score_difficulty_settings,
-        code=stage_code("score_difficulty", "erm"),
+    conda:
+        "../../envs/train.yaml"
     threads: IMAGES.training.threads
     resources:
         mem_mb=4000,
         runtime=120,
-    conda:
-        "../../envs/train.yaml"
+    params:
+        settings=score_difficulty_settings,
+        code=stage_code("score_difficulty", "erm"),
     shell:
-        "python -m fossil score_difficulty "
-        + RUN
-        + "--manifest {input.manifest} --folds {input.folds} --images {input.images} --weights {input.weights} "
+        "python -m fossil score_difficulty --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "--manifest {input.manifest} --folds {input.folds} --images {input.images} --weights {input.weights} "
         "--scores {output.scores}"
 
 
@@ -49,18 +48,17 @@ rule train_fold:
         record="results/{dataset}/runs/{method}-{variant}/fold{fold}-seed{seed}/run.json",
     log:
         "results/logs/train_fold/{dataset}-{method}-{variant}-fold{fold}-seed{seed}.log",
-    params:
-        settings=train_fold_settings,
-        code=lambda wildcards: stage_code("train_fold", wildcards.method),
+    conda:
+        "../../envs/train.yaml"
     threads: IMAGES.training.threads
     resources:
         mem_mb=4000,
         runtime=120,
-    conda:
-        "../../envs/train.yaml"
+    params:
+        settings=train_fold_settings,
+        code=lambda wildcards: stage_code("train_fold", wildcards.method),
     shell:
-        "python -m fossil train_fold "
-        + RUN
-        + "--manifest {input.manifest} --folds {input.folds} --images {input.images} "
+        "python -m fossil train_fold --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "--manifest {input.manifest} --folds {input.folds} --images {input.images} "
         "--difficulty {input.difficulty} --weights {input.weights} "
         "--predictions {output.predictions} --history {output.history} --model {output.model}"

@@ -11,6 +11,11 @@ rule tabulate_synthetic_results:
         record="results/records/tabulate_synthetic_results.json",
     log:
         "results/logs/tabulate_synthetic_results.log",
+    conda:
+        "../../envs/report.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
     params:
         settings=as_json(
             methods=SYNTHETIC.methods,
@@ -19,15 +24,9 @@ rule tabulate_synthetic_results:
             imbalance_ratio=SYNTHETIC.scenarios[HEADLINE].imbalance_ratio,
         ),
         code=stage_code("tabulate_synthetic_results"),
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    conda:
-        "../../envs/report.yaml"
     shell:
-        "python -m fossil tabulate_synthetic_results "
-        + RUN
-        + "--metrics {input.metrics} --statistics {input.statistics} --tex {output.tex} --csv {output.csv}"
+        "python -m fossil tabulate_synthetic_results --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "--metrics {input.metrics} --statistics {input.statistics} --tex {output.tex} --csv {output.csv}"
 
 
 rule tabulate_final_tuning:
@@ -41,20 +40,17 @@ rule tabulate_final_tuning:
         record="results/records/tabulate_final_tuning.json",
     log:
         "results/logs/tabulate_final_tuning.log",
-    params:
-        settings=as_json(
-            methods=IMAGES.methods, reference=IMAGES.reference, dataset=DATASET
-        ),
-        code=stage_code("tabulate_final_tuning"),
+    conda:
+        "../../envs/report.yaml"
     resources:
         mem_mb=1000,
         runtime=10,
-    conda:
-        "../../envs/report.yaml"
+    params:
+        settings=as_json(methods=IMAGES.methods, reference=IMAGES.reference, dataset=DATASET),
+        code=stage_code("tabulate_final_tuning"),
     shell:
-        "python -m fossil tabulate_final_tuning "
-        + RUN
-        + "--metrics {input.metrics} --statistics {input.statistics} --dataset-record {input.dataset_record} "
+        "python -m fossil tabulate_final_tuning --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "--metrics {input.metrics} --statistics {input.statistics} --dataset-record {input.dataset_record} "
         "--tex {output.tex} --csv {output.csv}"
 
 
@@ -67,6 +63,11 @@ rule draw_synthetic_raincloud:
         record="results/records/draw_synthetic_raincloud.json",
     log:
         "results/logs/draw_synthetic_raincloud.log",
+    conda:
+        "../../envs/report.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
     params:
         settings=as_json(
             methods=SYNTHETIC.methods,
@@ -74,15 +75,9 @@ rule draw_synthetic_raincloud:
             imbalance_ratio=SYNTHETIC.scenarios[HEADLINE].imbalance_ratio,
         ),
         code=stage_code("draw_synthetic_raincloud"),
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    conda:
-        "../../envs/report.yaml"
     shell:
-        "python -m fossil draw_synthetic_raincloud "
-        + RUN
-        + "--metrics {input.metrics} --pdf {output.pdf} --png {output.png}"
+        "python -m fossil draw_synthetic_raincloud --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "--metrics {input.metrics} --pdf {output.pdf} --png {output.png}"
 
 
 rule draw_padufes_tradeoff:
@@ -94,18 +89,17 @@ rule draw_padufes_tradeoff:
         record="results/records/draw_padufes_tradeoff.json",
     log:
         "results/logs/draw_padufes_tradeoff.log",
-    params:
-        settings=as_json(methods=IMAGES.methods, dataset=DATASET),
-        code=stage_code("draw_padufes_tradeoff"),
+    conda:
+        "../../envs/report.yaml"
     resources:
         mem_mb=1000,
         runtime=10,
-    conda:
-        "../../envs/report.yaml"
+    params:
+        settings=as_json(methods=IMAGES.methods, dataset=DATASET),
+        code=stage_code("draw_padufes_tradeoff"),
     shell:
-        "python -m fossil draw_padufes_tradeoff "
-        + RUN
-        + "--metrics {input.metrics} --pdf {output.pdf} --png {output.png}"
+        "python -m fossil draw_padufes_tradeoff --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "--metrics {input.metrics} --pdf {output.pdf} --png {output.png}"
 
 
 rule synthetic:

@@ -8,15 +8,14 @@ rule train_stacked:
         record="results/synthetic/{scenario}/{method}/run.json",
     log:
         "results/logs/train_stacked/{scenario}-{method}.log",
-    params:
-        settings=train_stacked_settings,
-        code=lambda wildcards: stage_code("train_stacked", wildcards.method),
+    conda:
+        "../../envs/train.yaml"
     resources:
         mem_mb=2000,
         runtime=30,
-    conda:
-        "../../envs/train.yaml"
+    params:
+        settings=train_stacked_settings,
+        code=lambda wildcards: stage_code("train_stacked", wildcards.method),
     shell:
-        "python -m fossil train_stacked "
-        + RUN
-        + "--predictions {output.predictions} --history {output.history}"
+        "python -m fossil train_stacked --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "--predictions {output.predictions} --history {output.history}"

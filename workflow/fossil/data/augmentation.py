@@ -28,11 +28,11 @@ class AugmentationParameters:
         return AugmentationParameters(self.draws[rows])
 
     def flip(self, column: int) -> Tensor:
-        """Whether each row is flipped."""
+        """Decide whether each row is flipped."""
         return self.draws[:, column] < 0.5
 
     def centred(self, column: int, width: float) -> Tensor:
-        """A value uniform in [-width, width) for each row."""
+        """Spread each row's number over [-width, width)."""
         return (2 * self.draws[:, column] - 1) * width
 
 

@@ -63,7 +63,6 @@ def decode_images(
             more = f"\n... and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
             raise DecodeError(f"{len(problems)} of {len(paths)} images:\n" + "\n".join(problems[:_SHOWN]) + more)
         array.flush()
-        del array
 
 
 def decode_image(path: Path, *, size: int, interpolation: Interpolation) -> NDArray[np.uint8]:

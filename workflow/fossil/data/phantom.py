@@ -20,25 +20,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
+import pandas as pd
 from PIL import Image
 from scipy.ndimage import gaussian_filter
 
+from fossil.config import ConfigError, PhantomDataset
 from fossil.files import write_csv
 from fossil.logs import progress
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import NDArray
-
-    from fossil.config import PhantomDataset
 
     Floats = NDArray[np.float32]
 
 # Severity is Beta(HIGH, LOW) for malignant and Beta(LOW, HIGH) for benign lesions.
-SEVERITY_HIGH = 4.25
+SEVERITY_HIGH = 4.0
 SEVERITY_LOW = 2.0
-# Blur that halves the clarity.
-HALVING_BLUR = 0.1
+HALVING_BLUR = 0.1  # blur that halves the clarity
 
 _BATCH = 128
 _MAX_HAIRS = 16
@@ -54,8 +52,8 @@ _HAIR = np.array([1.30, 1.50, 1.60], np.float32)
 def draw_phantom(options: PhantomDataset, *, metadata: Path, images: Path) -> None:
     """Draw the data set in the layout of PAD-UFES-20; equal options give equal bytes.
 
-    The images are drawn in a folder beside ``images`` and renamed together; ``metadata`` is written last. After an
-    error, whatever was there before is still there.
+    The images are drawn in a folder beside ``images`` and renamed together; ``metadata`` is written last, so that its
+    presence says that all images are there. When drawing fails, what was there before is left as it was.
 
     Parameters
     ----------
@@ -67,6 +65,11 @@ def draw_phantom(options: PhantomDataset, *, metadata: Path, images: Path) -> No
         (:func:`score_true_difficulty`).
     images
         Folder to write: RGB PNG files of ``size`` x ``size`` pixels, named by img_id.
+
+    Raises
+    ------
+    ConfigError
+        If the imbalance ratio leaves no malignant image.
     """
     rng = np.random.default_rng(options.seed)
     table = _plan_images(rng, options)
@@ -94,10 +97,8 @@ def score_true_difficulty(severity: Floats, *, malignant: NDArray[np.bool_], cla
 
     Parameters
     ----------
-    severity
-        Shape [N], in [0, 1].
-    malignant
-        Shape [N], the true class.
+    severity, malignant
+        Shape [N]: in [0, 1], and the true class.
     clarity
         Shape [N], in [0, 1]: 1 leaves the evidence as it is, 0 leaves none.
 
@@ -128,27 +129,31 @@ class _Scenes:
 
 
 def _plan_images(rng: np.random.Generator, options: PhantomDataset) -> pd.DataFrame:
-    import pandas as pd
-
+    n_malignant = round(options.images / (1 + options.imbalance_ratio))
+    if n_malignant == 0:
+        raise ConfigError(
+            f"datasets.phantom.imbalance_ratio: {options.imbalance_ratio:g} leaves no malignant image among "
+            f"{options.images}; lower it, or draw more images"
+        )
     n_patients = max(1, round(options.images / options.images_per_patient))
     extra = rng.integers(n_patients, size=options.images - n_patients)
     patient = np.sort(np.concatenate([np.arange(n_patients), extra]))
     # Risk has a patient's and a lesion's share: most patients have lesions of one class, some of both.
     risk = rng.standard_normal(n_patients)[patient] + 0.5 * rng.standard_normal(options.images)
     diagnostic = np.full(options.images, "BENIGN", dtype=object)
-    diagnostic[np.argsort(-risk)[: round(options.images / (1 + options.imbalance_ratio))]] = "MALIGNANT"
+    diagnostic[np.argsort(-risk)[:n_malignant]] = "MALIGNANT"
     table = pd.DataFrame({"patient_id": [f"PHA_{k + 1}" for k in patient]})
     table["lesion_id"] = np.arange(1, options.images + 1)
     table["diagnostic"] = diagnostic
-    number = table.groupby("patient_id").cumcount() + 1
-    table["img_id"] = [f"{p}_{k}_{n}.png" for p, k, n in zip(table["patient_id"], table["lesion_id"], number, strict=True)]
+    number = (table.groupby("patient_id").cumcount() + 1).astype(str)
+    table["img_id"] = table["patient_id"] + "_" + table["lesion_id"].astype(str) + "_" + number + ".png"
     return table
 
 
 def _draw_scenes(rng: np.random.Generator, *, patient: NDArray[np.int64], malignant: NDArray[np.bool_]) -> _Scenes:
     n, n_patients = len(malignant), patient.max() + 1
-    severity = rng.beta(SEVERITY_LOW, SEVERITY_HIGH, n)
-    severity = np.where(malignant, 1 - severity, severity)
+    a, b = np.where(malignant, [[SEVERITY_HIGH], [SEVERITY_LOW]], [[SEVERITY_LOW], [SEVERITY_HIGH]])
+    severity = rng.beta(a, b)
     jitter = rng.normal(0, 0.12, (n, 4))
     signs = np.clip(severity[:, None] + jitter - jitter.mean(axis=1, keepdims=True), 0, 1)
     tone = rng.beta(1.3, 2.5, (n_patients, 1))
@@ -240,16 +245,15 @@ def _draw_pigment(rng: np.random.Generator, scenes: _Scenes, inside: Floats) -> 
 
 
 def _draw_hairs(rng: np.random.Generator, counts: NDArray[np.int64], *, size: int) -> Floats:
-    """Give how much of each pixel is under hair, [B, size, size]: bent lines through the picture, mostly in parallel."""
+    """Give how much of each pixel is under hair, [B, size, size]: bent lines, mostly in parallel."""
     x, y = _pixel_centres(size)
     covered = np.zeros((len(counts), size, size), np.float32)
     direction = rng.uniform(0, np.pi, len(counts))
     for number in range(_MAX_HAIRS):
         rows = np.flatnonzero(counts > number)
         turn = (direction[rows] + rng.normal(0, 0.35, len(rows)))[:, None, None].astype(np.float32)
-        offset, bend, start, width = rng.uniform(
-            [[-0.9], [-0.35], [-1.6], [0.010]], [[0.9], [0.35], [0.2], [0.024]], (4, len(rows))
-        ).astype(np.float32)[:, :, None, None]
+        low, high = np.array([[-0.9, -0.35, -1.6, 0.010], [0.9, 0.35, 0.2, 0.024]])[..., None, None, None]
+        offset, bend, start, width = rng.uniform(low, high, (4, len(rows), 1, 1)).astype(np.float32)
         along, across = np.cos(turn) * x + np.sin(turn) * y, np.cos(turn) * y - np.sin(turn) * x
         line = np.exp(-(((across - offset - bend * along**2) / width) ** 2)) * _step((along - start) / 0.03)
         covered[rows] = np.maximum(covered[rows], line)
@@ -279,11 +283,9 @@ def _step(value: Floats) -> Floats:
 
 @contextmanager
 def _atomic_folder(path: Path, *, cleared: Path) -> Iterator[Path]:
-    """Give a temporary folder that takes the final name when the block ends well; ``cleared`` is removed before that.
-
-    So ``cleared``, whose presence says that the folder is complete, never stands beside a folder that it is not about.
-    """
+    """Give a temporary folder that takes the final name when the block ends well; the file ``cleared`` goes before."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
     try:
         yield temporary

@@ -1,0 +1,1 @@
+"""Metrics, regret and the comparison of methods."""

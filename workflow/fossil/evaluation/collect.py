@@ -13,6 +13,7 @@ from fossil.config import BASELINE
 from fossil.evaluation.metrics import METRICS, prediction_metrics, training_metrics
 from fossil.files import read_json
 
+
 def collect_stacked(root: Path, *, study: str, methods: Sequence[str], seeds: Sequence[int]) -> pd.DataFrame:
     """Compute the metrics of a synthetic scenario: ``root/{method}/`` holds all seeds of a method."""
     rows: list[dict[str, Any]] = []
@@ -31,10 +32,8 @@ def collect_stacked(root: Path, *, study: str, methods: Sequence[str], seeds: Se
     return _table(rows)
 
 
-def collect_folds(
-    root: Path, *, study: str, methods: Sequence[str], folds: int, seeds: Sequence[int]
-) -> pd.DataFrame:
-    """Compute the metrics of an image study on its test images: ``root/{method}-{variant}/fold{f}-seed{s}/`` is a run."""
+def collect_folds(root: Path, *, study: str, methods: Sequence[str], folds: int, seeds: Sequence[int]) -> pd.DataFrame:
+    """Compute the metrics of an image study on its test images: ``root/{method}-{variant}/fold{f}-seed{s}``."""
     rows: list[dict[str, Any]] = []
     for method in methods:
         for fold in range(folds):

@@ -53,7 +53,8 @@ def compare_methods(
     Returns
     -------
     DataFrame
-        One row per metric, method and test ("wilcoxon", "permutation"), with the columns `COLUMNS`.
+        One row per metric, method and test ("wilcoxon", "permutation"), with the columns `COLUMNS`; none where the
+        reference is the only method.
 
         estimate, low, high : mean of reference minus method with its BCa bootstrap interval (Efron 1987). Where all
         differences are equal the interval is that point; with fewer than two pairs it is NaN. ``note`` says so.
@@ -86,6 +87,8 @@ def compare_methods(
     values = _values(rows, methods)
     if not allow_missing:
         _require_complete(values, rows)
+    if list(values.columns) == [reference]:
+        return pd.DataFrame(columns=COLUMNS)
     found = pd.DataFrame(list(_comparisons(values, reference, statistics)))
     found["p_holm"] = found.groupby(["metric", "test"])["p"].transform(_holm)
     return found.assign(study=study, reference=reference, confidence=statistics.confidence)[COLUMNS]

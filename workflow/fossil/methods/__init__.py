@@ -1,0 +1,1 @@
+"""Weighting methods, one file each."""

@@ -19,7 +19,7 @@ TEXT_WIDTH = 6.5
 METHOD_COLOURS = {
     "erm": "#0072B2",
     "static": "#EE7733",
-    "static_inverted": "#A65628",
+    "static_inverted": "#8C510A",
     "focal": "#009E73",
     "meta_weight_net": "#CC3311",
     "curriculum": "#9350A1",

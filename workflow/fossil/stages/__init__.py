@@ -1,7 +1,7 @@
 """One module a stage of the pipeline: it reads its inputs, calls the package and writes its outputs.
 
 A stage is a module with a ``Settings`` model and a function ``run(settings, *, ...)`` whose keyword-only parameters are
-its input and output paths (``Path`` or ``list[Path]``)
-and, where it can use them, its number of threads (``int``). ``python -m fossil STAGE`` makes command-line options of them.
+its input and output paths (``Path`` or ``list[Path]``) and, where it can use them, its number of threads (``int``).
+``python -m fossil STAGE`` makes command-line options of them.
 ``run`` may return facts about the run (a dictionary), which go into its record.
 """

@@ -10,7 +10,7 @@ import pandas as pd
 
 from fossil.config import Strict
 from fossil.files import read_json, write_csv, write_text
-from fossil.reporting.tables import final_tuning
+from fossil.reporting.tables.final_tuning import final_tuning
 
 
 class Settings(Strict):
@@ -25,7 +25,7 @@ def run(settings: Settings, *, metrics: Path, statistics: Path, dataset_record: 
     """Read the metrics (Parquet), comparisons (CSV) and the data set's record; write the table as LaTeX and CSV."""
     table, latex = final_tuning(
         pd.read_parquet(metrics),
-        pd.read_csv(statistics, float_precision="round_trip"),
+        pd.read_csv(statistics),
         methods=settings.methods,
         reference=settings.reference,
         dataset=settings.dataset,

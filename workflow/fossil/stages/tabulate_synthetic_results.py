@@ -8,7 +8,7 @@ import pandas as pd
 
 from fossil.config import Strict
 from fossil.files import write_csv, write_text
-from fossil.reporting.tables import synthetic_results
+from fossil.reporting.tables.synthetic_results import synthetic_results
 
 
 class Settings(Strict):
@@ -24,7 +24,7 @@ def run(settings: Settings, *, metrics: Path, statistics: Path, tex: Path, csv: 
     """Read the metrics (Parquet) and comparisons (CSV), write the table as LaTeX and CSV."""
     table, latex = synthetic_results(
         pd.read_parquet(metrics),
-        pd.read_csv(statistics, float_precision="round_trip"),
+        pd.read_csv(statistics),
         methods=settings.methods,
         reference=settings.reference,
         scenario_title=f"imbalance ratio {settings.imbalance_ratio:g}:1 (scenario {settings.scenario})",

@@ -1,0 +1,1 @@
+"""Training: many small models at once, or one image model."""

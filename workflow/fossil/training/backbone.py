@@ -14,6 +14,8 @@ from torch import Tensor, nn
 
 from fossil.config import PACKAGED_BACKBONES
 
+_HEAD_STD = 0.01
+
 
 class BackboneError(ValueError):
     """A backbone or its weights are not what the settings say."""
@@ -38,7 +40,8 @@ def make_backbone(name: str, *, weights: Path | None, seed: int) -> tuple[nn.Mod
     weights : Path or None
         Safetensors file with the model's tensors; its classifier is left out. Without one the model starts from chance.
     seed : int
-        Seed of the initialisation; it sets torch's global generator.
+        Seed of the initialisation; it sets torch's global generator. A linear classifier starts near zero, since timm's
+        own start goes by the number of classes and gives some backbones with one logit losses of 4 and more.
 
     Raises
     ------
@@ -49,6 +52,10 @@ def make_backbone(name: str, *, weights: Path | None, seed: int) -> tuple[nn.Mod
         raise BackboneError(f"images.training.backbone: timm {timm.__version__} has no model {name!r}")
     torch.manual_seed(seed)
     model = timm.create_model(name, pretrained=False, num_classes=1)
+    head = model.get_classifier()
+    if isinstance(head, nn.Linear):
+        nn.init.normal_(head.weight, std=_HEAD_STD)
+        nn.init.zeros_(head.bias)
     if weights is not None:
         _load(model, load_file(weights), weights)
     config = resolve_model_data_config(model)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor, nn
@@ -69,7 +70,7 @@ def train_fold(
             f"{inputs.interpolation}"
         )
     model = model.to(device, memory_format=torch.channels_last)
-    images = torch.from_numpy(data.images[:]).to(device)
+    images = torch.from_numpy(np.array(data.images)).to(device)
     labels = torch.from_numpy(data.table["label"].to_numpy()).to(device)
     rows = _rows(data, labels, method, difficulty, training.augmented_copies)
     validation = torch.from_numpy(data.positions("validation")).to(device)
@@ -82,9 +83,7 @@ def train_fold(
     return TrainedFold(model, inputs, images, device, device_name(device), result, round(rate, 1))
 
 
-def _rows(
-    data: FoldData, labels: Tensor, method: Method, difficulty: pd.DataFrame | None, copies: int
-) -> TrainingRows:
+def _rows(data: FoldData, labels: Tensor, method: Method, difficulty: pd.DataFrame | None, copies: int) -> TrainingRows:
     positions = data.positions("train")
     scores = torch.zeros(len(positions), device=labels.device)
     if method.uses_difficulty:

@@ -152,7 +152,7 @@ def _step(
 
 
 def _batches(order: Tensor, size: int) -> list[Tensor]:
-    """Cut an order into batches; a last batch of one row, which batch normalisation cannot take, joins the one before."""
+    """Cut an order into batches; a last batch of one row, too small for batch normalisation, joins the one before."""
     parts = list(order.split(size))
     if len(parts) > 1 and len(parts[-1]) == 1:
         parts[-2:] = [torch.cat(parts[-2:])]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -50,7 +51,7 @@ class StackedPerceptron:
 
     def __init__(self, widths: Sequence[int], generators: Sequence[torch.Generator], *, dtype: torch.dtype) -> None:
         self.layers: list[tuple[Tensor, Tensor]] = []
-        models = [[_linear(i, o, generator, dtype) for i, o in _pairs(widths)] for generator in generators]
+        models = [[_linear(i, o, generator, dtype) for i, o in pairwise(widths)] for generator in generators]
         for layer in zip(*models, strict=True):
             weight, bias = (torch.stack(parts).requires_grad_() for parts in zip(*layer, strict=True))
             self.layers.append((weight, bias))
@@ -165,7 +166,3 @@ def _linear(inputs: int, outputs: int, generator: torch.Generator, dtype: torch.
         for shape in ((inputs, outputs), (1, outputs))
     )
     return weight, bias
-
-
-def _pairs(widths: Sequence[int]) -> list[tuple[int, int]]:
-    return list(zip(widths[:-1], widths[1:], strict=True))

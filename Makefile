@@ -1,0 +1,48 @@
+# make run    set up everything and run the study with config/config.yaml
+# make test   set up everything and run linters and all tests
+# make bench  set up everything and print the benchmarks' ratios
+# make lock   resolve envs/requirements.lock anew from pyproject.toml
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
+
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+.PHONY: run test lint bench lock schema clean
+
+run: $(STAMP)
+	snakemake --cores $(CORES) --quiet rules
+
+test: lint
+	pytest -n $(CORES)
+
+lint: $(STAMP)
+	ruff check .
+	ruff format --check .
+	snakefmt --check Snakefile workflow/rules
+	lint-imports
+	snakemake --lint > /dev/null
+
+bench: $(STAMP)
+	python tests/benchmarks/stacked.py
+
+schema: $(STAMP)
+	python -m fossil describe_config --settings '{}' \
+		--schema workflow/schemas/config.schema.json --readme config/README.md
+
+lock: $(STAMP)
+	pip install --quiet uv
+	uv pip compile --universal --python-version 3.11 --extra test pyproject.toml --output-file envs/requirements.lock
+
+$(STAMP): envs/requirements.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "FOSSIL needs Python 3.11 or newer; say make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --requirement envs/requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .
+	touch $@
+
+clean:
+	rm -rf results/*/ data/processed data/raw .snakemake
