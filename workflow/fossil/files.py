@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pandas as pd
+    from torch import Tensor
 
 
 @contextmanager
@@ -56,6 +57,14 @@ def write_csv(path: Path, frame: pd.DataFrame) -> None:
     """Write a table as CSV, without its index, with every digit."""
     with atomic_path(path) as temporary:
         frame.to_csv(temporary, index=False)
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
+    """Write tensors as safetensors, readable by whoever the folder's owner lets read (save_file would not be)."""
+    from safetensors.torch import save
+
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(save({name: tensor.contiguous() for name, tensor in tensors.items()}))
 
 
 def sha256(path: Path) -> str:

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
 
 from fossil.config import Statistics
 
@@ -142,7 +141,7 @@ def mean_interval(differences: NDArray[np.float64], statistics: Statistics) -> t
     if np.ptp(differences) == 0:
         return differences[0], differences[0], "all differences are equal: the interval is that point"
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", stats.DegenerateDataWarning)
+        warnings.simplefilter("ignore", RuntimeWarning)  # of degenerate resamples, which are handled below
         interval = stats.bootstrap(
             (differences,),
             np.mean,
@@ -244,8 +243,7 @@ def _compare(
 
 
 def _holm(p: pd.Series) -> pd.Series:
-    corrected = pd.Series(np.nan, index=p.index)
-    known = p.notna()
-    if known.any():
-        corrected[known] = multipletests(p[known], method="holm")[1]
-    return corrected
+    """Holm's step-down correction of the p that are numbers; NaN stays NaN."""
+    ordered = p.dropna().sort_values()
+    factors = np.arange(len(ordered), 0, -1)
+    return (ordered * factors).cummax().clip(upper=1.0).reindex(p.index)

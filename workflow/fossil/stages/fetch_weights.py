@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from safetensors.torch import save_file
-
 from fossil.config import Strict
-from fossil.files import atomic_path, sha256, write_json
+from fossil.files import sha256, write_json, write_tensors
 from fossil.training.backbone import package_weights
 
 
@@ -19,6 +17,5 @@ class Settings(Strict):
 
 def run(settings: Settings, *, weights: Path, description: Path) -> None:
     """Write the tensors and their hash."""
-    with atomic_path(weights) as temporary:
-        save_file(package_weights(settings.backbone), temporary)
+    write_tensors(weights, package_weights(settings.backbone))
     write_json(description, {"backbone": settings.backbone, "source": "package", "sha256": sha256(weights)})

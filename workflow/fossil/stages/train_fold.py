@@ -8,11 +8,10 @@ from typing import Any
 
 import pandas as pd
 import torch
-from safetensors.torch import save_file
 
 from fossil.config import ImageTraining, Strict
 from fossil.data.folds import FoldData, load_fold
-from fossil.files import atomic_path, write_parquet
+from fossil.files import write_parquet, write_tensors
 from fossil.logs import logger, progress
 from fossil.methods.base import make_method
 from fossil.training.fold import TrainedFold, train_fold
@@ -62,8 +61,7 @@ def run(
     failure = trained.result.failure
     write_parquet(predictions, _predictions(data, trained).iloc[: 0 if failure else None])
     write_parquet(history, pd.DataFrame(trained.result.history).rename_axis("epoch").reset_index())
-    with atomic_path(model) as temporary:
-        save_file({name: tensor.contiguous() for name, tensor in trained.model.state_dict().items()}, temporary)
+    write_tensors(model, trained.model.state_dict())
     facts = {"device": trained.device_name, "images_per_second": trained.images_per_second}
     if not failure:
         return facts

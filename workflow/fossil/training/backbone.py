@@ -82,7 +82,7 @@ def package_weights(name: str) -> dict[str, Tensor]:
     for (theirs, tensor), (ours, reference) in pairs:
         if tensor.shape != reference.shape or theirs.rpartition(".")[2] != ours.rpartition(".")[2]:
             raise BackboneError(f"{theirs} {tuple(tensor.shape)} does not fit {ours} {tuple(reference.shape)}")
-    return {ours: tensor.contiguous() for (_, tensor), (ours, _) in pairs}
+    return {ours: tensor for (_, tensor), (ours, _) in pairs}
 
 
 def _load(model: nn.Module, tensors: dict[str, Tensor], path: Path) -> None:
