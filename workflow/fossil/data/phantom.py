@@ -292,6 +292,6 @@ def _atomic_folder(path: Path, *, cleared: Path) -> Iterator[Path]:
         cleared.unlink(missing_ok=True)
         if path.exists():
             shutil.rmtree(path)
-        os.replace(temporary, path)
+        temporary.replace(path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
