@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
 from fossil.config import Statistics
 
@@ -102,21 +103,19 @@ def rank_biserial(differences: NDArray[np.float64]) -> float:
     return float((ranks * np.sign(differences)).sum() / ranks.sum())
 
 
-def wilcoxon_p(differences: NDArray[np.float64]) -> float:
-    """Two-sided exact p of the signed-rank statistic, zeros left out and ties at their mean rank; shape (n,).
+def wilcoxon_p(differences: NDArray[np.float64], statistics: Statistics) -> tuple[float, bool]:
+    """Two-sided p of the signed-rank statistic, zeros left out and ties at their mean rank; shape (n,).
 
-    The tabulated null distribution is wrong with ties, so it is built for the ranks at hand: twice the ranks are whole
-    numbers, and each sign flip adds such a number or nothing to the positive rank sum.
+    Returns p, and whether it is exact. Without ties it is. With ties the tabulated null distribution is wrong, so the
+    statistic is permuted: over all 2^n sign flips where they are at most ``shuffles``, else over random ones.
     """
     differences = differences[differences != 0]
-    doubled = np.rint(2 * stats.rankdata(np.abs(differences))).astype(int)
-    counts = np.zeros(doubled.sum() + 1)
-    counts[0] = 1.0
-    for rank in doubled:
-        counts[rank:] = counts[rank:] / 2 + counts[: counts.size - rank] / 2
-        counts[:rank] /= 2
-    positive = int(doubled[differences > 0].sum())
-    return min(1.0, 2 * min(counts[: positive + 1].sum(), counts[positive:].sum()))
+    if not differences.size:
+        return 1.0, True
+    if np.unique(np.abs(differences)).size == differences.size:
+        return float(stats.wilcoxon(differences, method="exact").pvalue), True
+    permuted = stats.PermutationMethod(n_resamples=statistics.shuffles, rng=np.random.default_rng(statistics.seed))
+    return float(stats.wilcoxon(differences, method=permuted).pvalue), 2**differences.size <= statistics.shuffles
 
 
 def permutation_p(differences: NDArray[np.float64], statistics: Statistics) -> float:
@@ -229,7 +228,7 @@ def _compare(
         "note": "; ".join(filter(None, notes)),
     }
     enumerated = 2**n <= statistics.shuffles
-    ps = {"wilcoxon": (wilcoxon_p(units), True), "permutation": (permutation_p(units, statistics), enumerated)}
+    ps = {"wilcoxon": wilcoxon_p(units, statistics), "permutation": (permutation_p(units, statistics), enumerated)}
     return [
         {
             **shared,
@@ -243,7 +242,8 @@ def _compare(
 
 
 def _holm(p: pd.Series) -> pd.Series:
-    """Holm's step-down correction of the p that are numbers; NaN stays NaN."""
-    ordered = p.dropna().sort_values()
-    factors = np.arange(len(ordered), 0, -1)
-    return (ordered * factors).cummax().clip(upper=1.0).reindex(p.index)
+    """Holm's correction of the p that are numbers; NaN stays NaN."""
+    numbers = p.dropna()
+    if numbers.empty:
+        return p
+    return pd.Series(multipletests(numbers, method="holm")[1], index=numbers.index).reindex(p.index)
