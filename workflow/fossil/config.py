@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
+import yaml
 from pydantic import (
     BaseModel,
     ConfigDict,
@@ -321,6 +322,15 @@ def load_config(values: Mapping[str, Any]) -> Config:
         return Config.model_validate(dict(values))
     except ValidationError as error:
         raise ConfigError("\n".join(_explain(problem) for problem in error.errors())) from None
+
+
+def read_typed(value: Any) -> Any:
+    """Read the strings in a value as YAML: Snakemake's ``--config`` leaves 5, true and null inside a mapping strings."""
+    if isinstance(value, Mapping):
+        return {key: read_typed(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [read_typed(inner) for inner in value]
+    return yaml.safe_load(value) if isinstance(value, str) else value
 
 
 def _explain(problem: Any) -> str:

@@ -6,12 +6,13 @@ import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.utils import update_config
 
 PACKAGE_ROOT = str(Path(workflow.basedir) / "workflow")
 if PACKAGE_ROOT not in sys.path:
     sys.path.insert(0, PACKAGE_ROOT)
 
-from fossil.config import BASELINE, METHODS, ConfigError, load_config
+from fossil.config import BASELINE, METHODS, ConfigError, load_config, read_typed
 from fossil.digest import code_digest, listing_digest
 
 # Jobs run the package of this checkout with the Python that runs Snakemake, unless a software environment is deployed,
@@ -21,6 +22,9 @@ os.environ.update(
     PATH=os.pathsep.join([str(Path(sys.executable).parent), os.getenv("PATH", os.defpath)]),
     FOSSIL_PLAIN_PROGRESS="1",
 )
+
+# What --config says is laid over the files again, with its values read as YAML.
+update_config(config, read_typed(workflow.config_settings.config))
 
 try:
     CONFIG = load_config(config)

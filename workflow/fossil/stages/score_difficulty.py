@@ -50,7 +50,7 @@ def run(
         raise FoldTrainingError(f"the baseline that scores difficulty failed: {trained.result.failure}")
     rows = data.positions("train")
     logits = predict_logits(trained.model, trained.inputs, trained.images, torch.from_numpy(rows).to(trained.device))
-    targets = torch.from_numpy(data.table["label"].to_numpy()[rows]).to(trained.device)
+    targets = torch.tensor(data.table["label"].to_numpy()[rows], device=trained.device)
     d = difficulty(logits, targets, proxy=settings.proxy).cpu()
     table = pd.DataFrame({"image_id": data.table["image_id"].iloc[rows], "difficulty": d.double(), "stage": stages(d)})
     write_parquet(scores, table)

@@ -71,7 +71,7 @@ def train_fold(
         )
     model = model.to(device, memory_format=torch.channels_last)
     images = torch.from_numpy(np.array(data.images)).to(device)
-    labels = torch.from_numpy(data.table["label"].to_numpy()).to(device)
+    labels = torch.tensor(data.table["label"].to_numpy(), device=device)
     rows = _rows(data, labels, method, difficulty, training.augmented_copies)
     validation = torch.from_numpy(data.positions("validation")).to(device)
     start = time.perf_counter()

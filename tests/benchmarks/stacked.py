@@ -1,0 +1,109 @@
+"""How much faster one stacked job trains eight seeds than eight runs one after another, measured side by side.
+
+Compared with the stack, on the same data and for the same epochs, are the same code with one model at a time, and a plain
+PyTorch loop for each seed (torch.nn.Sequential, TensorDataset, DataLoader, torch.optim.Adam), with one thread as in the
+stack and with as many as PyTorch takes by itself. Only training is timed. Each way is warmed up and the rounds alternate.
+
+With the same code the ratio cannot exceed 8, the number of models, and only reaches it if a step of eight models costs
+what a step of one costs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+from fossil.config import PAPER_SEEDS, SyntheticScenario, SyntheticTraining, load_config
+from fossil.data.synthetic import SyntheticData, make_synthetic
+from fossil.methods.base import make_method
+from fossil.training.device import prepare_device
+from fossil.training.stacked import train_stacked
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--epochs", type=int, default=5)
+    options = parser.parse_args()
+    default_threads = torch.get_num_threads()
+    prepare_device("cpu", threads=1)
+    data = [make_synthetic(SyntheticScenario(), seed=seed) for seed in PAPER_SEEDS]
+    training = SyntheticTraining(epochs=options.epochs)
+    for name in ("erm", "fossil"):
+        method = make_method(**load_config({}).method_settings(name))
+        train = partial(train_stacked, method=method, training=training, proxy="softmax")
+        ways: dict[str, Callable[[], object]] = {
+            "stacked, 8 seeds": partial(train, data, seeds=PAPER_SEEDS),
+            "same code, 8 times 1 seed": partial(one_by_one, train, data),
+        }
+        if name == "erm":
+            for threads in sorted({1, default_threads}):
+                ways[f"plain PyTorch loop, 8 times 1 seed, threads: {threads}"] = partial(
+                    plainly, data, training, threads=threads
+                )
+        report(name, ways, options)
+
+
+def one_by_one(train: Callable[..., object], data: list[SyntheticData]) -> None:
+    for problem, seed in zip(data, PAPER_SEEDS, strict=True):
+        train([problem], seeds=[seed])
+
+
+def plainly(data: list[SyntheticData], training: SyntheticTraining, *, threads: int) -> None:
+    torch.set_num_threads(threads)
+    for problem, seed in zip(data, PAPER_SEEDS, strict=True):
+        train_plainly(problem, training, seed)
+    torch.set_num_threads(1)
+
+
+def train_plainly(data: SyntheticData, training: SyntheticTraining, seed: int) -> None:
+    """Train one seed by ERM as a PyTorch tutorial would, with the validation loss after each epoch."""
+    torch.manual_seed(seed)
+    tensors = [torch.from_numpy(part).float() for part in (data.train.inputs, data.train.targets)]
+    loader = DataLoader(TensorDataset(*tensors), batch_size=training.batch_size, shuffle=True)
+    validation, validation_targets = (
+        torch.from_numpy(p).float() for p in (data.validation.inputs, data.validation.targets)
+    )
+    first, second = training.hidden
+    model = nn.Sequential(
+        nn.Linear(tensors[0].shape[1], first), nn.ReLU(), nn.Linear(first, second), nn.ReLU(), nn.Linear(second, 1)
+    )
+    optimiser = torch.optim.Adam(model.parameters(), lr=training.learning_rate)
+    loss = nn.BCEWithLogitsLoss()
+    for _ in range(training.epochs):
+        for inputs, targets in loader:
+            optimiser.zero_grad()
+            loss(model(inputs).squeeze(-1), targets).backward()
+            optimiser.step()
+        with torch.no_grad():
+            loss(model(validation).squeeze(-1), validation_targets).item()
+
+
+def report(name: str, ways: dict[str, Callable[[], object]], options: argparse.Namespace) -> None:
+    seconds: dict[str, list[float]] = {way: [] for way in ways}
+    for round_number in range(options.rounds + 1):
+        for way, run in ways.items():
+            start = time.perf_counter()
+            run()
+            if round_number:
+                seconds[way].append(time.perf_counter() - start)
+    base, *others = ways
+    print(f"{name}, {options.epochs} epochs, one thread, median of {options.rounds} rounds")
+    print(f"  {base}: {statistics.median(seconds[base]):.2f} s")
+    for way in others:
+        ratios = [b / a for a, b in zip(seconds[base], seconds[way], strict=True)]
+        print(
+            f"  {way}: {statistics.median(seconds[way]):.2f} s, {statistics.median(ratios):.1f} times as long "
+            f"({min(ratios):.1f} to {max(ratios):.1f})"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,214 @@
+"""Backbones: packaged weights see what is on a photograph, and a new head starts near zero and by its seed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import timm
+import torch
+from PIL import Image
+from sklearn.datasets import load_sample_image
+from timm.data import ImageNetInfo, create_transform, resolve_model_data_config
+from torch import Tensor, nn
+
+from fossil.files import read_json, sha256, write_tensors
+from fossil.stages import fetch_weights
+from fossil.training.backbone import BackboneError, make_backbone, package_weights
+from fossil.training.device import prepare_device
+
+PACKAGED = "tf_efficientnet_lite0"
+SMALL = "test_byobnet"
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    prepare_device("cpu", threads=1)
+
+
+@pytest.fixture(scope="module")
+def packaged() -> dict[str, Tensor]:
+    return package_weights(PACKAGED)
+
+
+@pytest.fixture(scope="module")
+def weights(packaged: dict[str, Tensor], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("weights") / "weights.safetensors"
+    write_tensors(path, packaged)
+    return path
+
+
+# --- Packaged weights -----------------------------------------------------------------------------------------------
+
+
+def best_classes(tensors: dict[str, Tensor], photograph: str, *, count: int = 5) -> list[int]:
+    """Classify one of scikit-learn's photographs, prepared as timm says for the model; the best classes first."""
+    model = timm.create_model(PACKAGED, pretrained=False)
+    model.load_state_dict(tensors)
+    transform = create_transform(**resolve_model_data_config(model))
+    with torch.inference_mode():
+        logits = model.eval()(transform(Image.fromarray(load_sample_image(photograph)))[None])
+    return logits[0].topk(count).indices.tolist()
+
+
+# china.jpg is the tower of the Summer Palace in Beijing. flower.jpg is a dahlia: of the 1000 classes of ImageNet, daisy
+# is the one other flower of the same family; the only other flower is an orchid (yellow lady's slipper).
+SEEN = [("china.jpg", 698, "palace"), ("flower.jpg", 985, "daisy")]
+
+
+@pytest.mark.parametrize(("photograph", "index", "name"), SEEN)
+def test_packaged_weights_see_what_is_on_a_photograph(
+    packaged: dict[str, Tensor], photograph: str, index: int, name: str
+) -> None:
+    assert ImageNetInfo().index_to_description(index) == name
+    assert best_classes(packaged, photograph)[0] == index
+
+
+@pytest.mark.parametrize(("photograph", "index", "name"), SEEN)
+def test_packaged_weights_in_another_order_do_not(
+    packaged: dict[str, Tensor], photograph: str, index: int, name: str
+) -> None:
+    by_shape: dict[object, list[str]] = {}
+    for key, tensor in packaged.items():
+        by_shape.setdefault((tensor.shape, key.rpartition(".")[2]), []).append(key)
+    other = {}
+    for keys in by_shape.values():
+        for key, source in zip(keys, reversed(keys), strict=True):
+            other[key] = packaged[source]
+    assert index not in best_classes(other, photograph), name
+
+
+def test_the_packaged_file_and_its_description_are_written(tmp_path: Path, packaged: dict[str, Tensor]) -> None:
+    path = tmp_path / "weights.safetensors"
+    fetch_weights.run(fetch_weights.Settings(backbone=PACKAGED), weights=path, description=tmp_path / "weights.json")
+    assert read_json(tmp_path / "weights.json") == {"backbone": PACKAGED, "source": "package", "sha256": sha256(path)}
+    model, _ = make_backbone(PACKAGED, weights=path, seed=1)
+    torch.testing.assert_close(model.state_dict()["conv_stem.weight"], packaged["conv_stem.weight"], rtol=0, atol=0)
+
+
+def test_a_backbone_without_a_package_is_an_error_that_names_it_and_those_with_one() -> None:
+    with pytest.raises(BackboneError, match=rf"'resnet18'.*{PACKAGED}"):
+        package_weights("resnet18")
+
+
+# --- Models ---------------------------------------------------------------------------------------------------------
+
+
+def test_every_tensor_but_the_classifier_is_loaded(packaged: dict[str, Tensor], weights: Path) -> None:
+    model, _ = make_backbone(PACKAGED, weights=weights, seed=1)
+    state = model.state_dict()
+    assert set(state) == set(packaged)
+    head = {"classifier.weight", "classifier.bias"}
+    assert [name for name in state if name not in head and not torch.equal(state[name], packaged[name])] == []
+    assert state["classifier.weight"].shape == (1, 1280)
+    assert state["classifier.bias"].shape == (1,)
+
+
+def test_a_backbone_comes_with_the_input_that_timm_says_for_it(weights: Path) -> None:
+    _, inputs = make_backbone(PACKAGED, weights=weights, seed=1)
+    # timm's weights of this model were trained on values from -1 to 1, unlike most, which use ImageNet's mean.
+    assert (inputs.mean, inputs.std, inputs.interpolation) == ((0.5,) * 3, (0.5,) * 3, "bicubic")
+    _, inputs = make_backbone(SMALL, weights=None, seed=1)
+    assert (inputs.mean, inputs.std) == ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+
+
+def test_the_same_seed_gives_the_same_head_on_the_same_weights_and_another_seed_another(weights: Path) -> None:
+    first, again, other = (make_backbone(PACKAGED, weights=weights, seed=seed)[0].state_dict() for seed in (1, 1, 2))
+    assert torch.equal(first["classifier.weight"], again["classifier.weight"])
+    assert [name for name in first if not torch.equal(first[name], other[name])] == ["classifier.weight"]
+
+
+def test_without_weights_the_whole_model_starts_by_its_seed() -> None:
+    first, again, other = (make_backbone(SMALL, weights=None, seed=seed)[0].state_dict() for seed in (1, 1, 2))
+    assert all(torch.equal(first[name], again[name]) for name in first)
+    convolutions = [name for name, tensor in first.items() if tensor.ndim == 4]
+    assert convolutions
+    assert not any(torch.equal(first[name], other[name]) for name in convolutions)
+
+
+def test_the_state_of_the_random_numbers_before_does_not_matter() -> None:
+    torch.manual_seed(5)
+    first = make_backbone(SMALL, weights=None, seed=1)[0].state_dict()
+    torch.rand(7)
+    again = make_backbone(SMALL, weights=None, seed=1)[0].state_dict()
+    assert all(torch.equal(first[name], again[name]) for name in first)
+
+
+@pytest.mark.parametrize("name", [SMALL, PACKAGED, "resnet18"])
+@pytest.mark.parametrize("training", [True, False])
+def test_the_first_logits_are_near_zero(name: str, training: bool) -> None:
+    model = make_backbone(name, weights=None, seed=1)[0].train(training)
+    with torch.no_grad():
+        logits = model(torch.randn(8, 3, 64, 64, generator=torch.Generator().manual_seed(0)))
+    assert logits.shape == (8, 1)
+    assert logits.abs().max() < 0.5
+
+
+def test_the_first_logits_of_pretrained_weights_are_near_zero(weights: Path) -> None:
+    model = make_backbone(PACKAGED, weights=weights, seed=1)[0].eval()
+    with torch.no_grad():
+        logits = model(torch.rand(8, 3, 64, 64, generator=torch.Generator().manual_seed(0)) * 2 - 1)
+    assert logits.abs().max() < 0.5
+
+
+def test_only_the_head_is_started_anew() -> None:
+    # The generator stands where timm's own start left it, so everything before the head is timm's.
+    torch.manual_seed(3)
+    expected = timm.create_model(SMALL, pretrained=False, num_classes=1)
+    model, _ = make_backbone(SMALL, weights=None, seed=3)
+    own = {id(parameter) for parameter in model.get_classifier().parameters()}
+    assert isinstance(model.get_classifier(), nn.Linear)
+    pairs = list(zip(model.parameters(), expected.parameters(), strict=True))
+    assert [torch.equal(ours, theirs) for ours, theirs in pairs if id(ours) not in own] == [True] * (len(pairs) - 2)
+
+
+# --- Errors ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["test_byobnett", "convnext_tiny.not_a_tag"])
+def test_a_model_that_timm_does_not_have_is_an_error_that_names_model_and_key(name: str) -> None:
+    with pytest.raises(BackboneError, match="images.training.backbone: .*" + name.replace(".", r"\.")):
+        make_backbone(name, weights=None, seed=1)
+
+
+def test_a_model_may_be_named_with_its_tag() -> None:
+    assert make_backbone("test_byobnet.r160_in1k", weights=None, seed=1)[0].num_classes == 1
+
+
+def require_named(path: Path, name: str = PACKAGED) -> str:
+    with pytest.raises(BackboneError) as caught:
+        make_backbone(name, weights=path, seed=1)
+    assert str(caught.value).startswith(f"{path}: ")
+    return str(caught.value)
+
+
+def test_weights_of_another_backbone_are_an_error_that_names_the_file_and_tensors(weights: Path) -> None:
+    assert "missing ['stem.conv.weight'" in require_named(weights, SMALL)
+
+
+def test_weights_that_lack_a_tensor_are_an_error_that_names_file_and_tensor(
+    tmp_path: Path, packaged: dict[str, Tensor]
+) -> None:
+    path = tmp_path / "weights.safetensors"
+    write_tensors(path, {name: tensor for name, tensor in packaged.items() if name != "conv_stem.weight"})
+    assert "missing ['conv_stem.weight']" in require_named(path)
+
+
+def test_weights_of_another_shape_are_an_error_that_names_file_and_tensor(
+    tmp_path: Path, packaged: dict[str, Tensor]
+) -> None:
+    path = tmp_path / "weights.safetensors"
+    write_tensors(path, {**packaged, "conv_stem.weight": torch.zeros(1)})
+    assert "conv_stem.weight" in require_named(path)
+
+
+def test_a_file_that_holds_no_tensors_is_an_error_that_names_it(tmp_path: Path) -> None:
+    path = tmp_path / "weights.safetensors"
+    path.write_bytes(b"this is no weights file")
+    require_named(path)
+
+
+def test_a_missing_file_is_an_error_that_names_it(tmp_path: Path) -> None:
+    path = tmp_path / "weights.safetensors"
+    with pytest.raises((BackboneError, FileNotFoundError), match=r"weights\.safetensors"):
+        make_backbone(SMALL, weights=path, seed=1)

@@ -1,0 +1,487 @@
+"""Configuration: what is wrong is named by its key, and schema, table and example files agree with the models."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from pydantic import BaseModel
+from scipy.stats import wilcoxon
+
+from fossil.config import METHODS, Config, ConfigError, load_config
+from fossil.reporting.config_reference import schema_text, with_key_table
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+CONFIG = REPOSITORY / "config" / "config.yaml"
+EXAMPLE = REPOSITORY / "config" / "examples" / "pad-ufes-20-cpu.yaml"
+SCHEMA = REPOSITORY / "workflow" / "schemas" / "config.schema.json"
+README = REPOSITORY / "config" / "README.md"
+
+
+def nested(key: str, value: object) -> dict[str, Any]:
+    """Make a configuration with one key, written with dots."""
+    for part in reversed(key.split(".")):
+        value = {part: value}
+    return value  # type: ignore[return-value]
+
+
+def complaint(values: dict[str, Any]) -> str:
+    """Load a wrong configuration and return what is said about it."""
+    with pytest.raises(ConfigError) as caught:
+        load_config(values)
+    return str(caught.value)
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+# --- Wrong values ---------------------------------------------------------------------------------------------------
+
+UNKNOWN_KEYS = [
+    "imagse",
+    "images.fold",
+    "images.training.learning_rte",
+    "datasets.pad_ufes_20.rot",
+    "synthetic.scenarios.ir9.n_sample",
+    "statistics.alhpa",
+    "methods.focal.gama",
+    "methods.erm.gamma",
+    "methods.fossil.temperature.shedule",
+]
+
+WRONG_VALUES = [
+    ("images.folds", "3", "integer"),
+    ("images.folds", True, "integer"),
+    ("images.folds", 1, "greater than or equal to 2"),
+    ("images.training.threads", "2", "integer"),
+    ("images.training.epochs", True, "integer"),
+    ("images.training.epochs", 2.5, "integer"),
+    ("images.training.epochs", 0, "greater than 0"),
+    ("images.training.batch_size", 1, "greater than or equal to 2"),
+    ("images.training.learning_rate", "1e-4", "number"),
+    ("images.training.learning_rate", True, "number"),
+    ("images.training.learning_rate", -1.0, "greater than 0"),
+    ("images.training.backbone", 18, "string"),
+    ("images.training.interpolation", "nearest", "'bicubic'"),
+    ("images.validation_fraction", 1.0, "less than 1"),
+    ("images.difficulty_proxy", "margin", "'entropy'"),
+    ("images.training", None, "dictionary"),
+    ("synthetic.training.hidden", [], "at least 1 item"),
+    ("synthetic.scenarios", {}, "at least 1 item"),
+    ("synthetic.scenarios.ir9.imbalance_ratio", 0.5, "greater than or equal to 1"),
+    ("synthetic.methods", "erm", "list"),
+    ("datasets.pad_ufes_20.allow_missing", "yes", "boolean"),
+    ("datasets.pad_ufes_20.allow_missing", 1, "boolean"),
+    ("datasets.pad_ufes_20.root", 5, "path"),
+    ("datasets.pad_ufes_20.positive", [], "at least 1 item"),
+    ("allow_missing_runs", 0, "boolean"),
+    ("statistics.alpha", 0, "greater than 0"),
+    ("statistics.confidence", 1, "less than 1"),
+    ("methods.focal.gamma", "2", "number"),
+    ("methods.focal.gamma", False, "number"),
+    ("methods.focal.alpha", 0.0, "greater than 0"),
+    ("methods.focal", ["gamma"], "dictionary"),
+    ("methods.fossil.warmup_epochs", 1.5, "integer"),
+    ("methods.fossil.gamma_initial", 1.5, "less than or equal to 1"),
+    ("methods.curriculum.temperature.schedule", "cosine", "'exponential_decay'"),
+]
+
+
+@pytest.mark.parametrize("key", UNKNOWN_KEYS)
+def test_an_unknown_key_is_an_error_that_names_it_in_full(key: str) -> None:
+    assert complaint(nested(key, 1)) == f"{key}: unknown key"
+
+
+@pytest.mark.parametrize(("key", "value", "expected"), WRONG_VALUES)
+def test_a_wrong_value_is_an_error_that_names_its_key_what_was_expected_and_what_was_found(
+    key: str, value: object, expected: str
+) -> None:
+    (line,) = complaint(nested(key, value)).splitlines()
+    assert line.startswith(f"{key}: ")
+    assert expected in line
+    assert line.endswith(f"found {value!r}")
+
+
+@pytest.mark.parametrize(("key", "value"), [("images.seeds", [1, True]), ("synthetic.seeds", [1, "2"])])
+def test_a_wrong_seed_is_named_by_its_place_in_the_list(key: str, value: list[object]) -> None:
+    assert complaint(nested(key, value)).startswith(f"{key}.1: ")
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_a_number_must_be_finite(number: float) -> None:
+    assert complaint(nested("images.training.learning_rate", number)).startswith("images.training.learning_rate: ")
+
+
+@pytest.mark.parametrize("key", ["synthetic.methods", "images.methods"])
+def test_a_study_with_an_unknown_method_is_an_error_that_names_it_and_the_known_ones(key: str) -> None:
+    message = complaint(nested(key, ["erm", "fosil", "fossil"]))
+    assert message.startswith(f"{key}: ")
+    assert "fosil" in message
+    assert "curriculum" in message
+
+
+def test_options_of_an_unknown_method_are_an_error_that_names_it_and_the_known_ones() -> None:
+    message = complaint({"methods": {"fosil": {}}})
+    assert message.startswith("methods.fosil: ")
+    assert "curriculum" in message
+
+
+@pytest.mark.parametrize("method", ["fossil", "curriculum"])
+def test_a_temperature_whose_minimum_is_above_its_initial_value_is_an_error(method: str) -> None:
+    message = complaint(nested(f"methods.{method}.temperature", {"initial": 0.5, "minimum": 0.6}))
+    assert message.startswith(f"methods.{method}.temperature: ")
+    assert "0.6" in message
+    assert "0.5" in message
+
+
+def test_a_temperature_whose_minimum_equals_its_initial_value_is_allowed() -> None:
+    config = load_config(nested("methods.fossil.temperature", {"initial": 0.5, "minimum": 0.5}))
+    assert config.method_settings("fossil")["options"]["temperature"]["minimum"] == 0.5
+
+
+@pytest.mark.parametrize("study", ["synthetic", "images"])
+@pytest.mark.parametrize(("field", "value"), [("seeds", [7, 8, 9, 7]), ("methods", ["erm", "fossil", "erm"])])
+def test_a_seed_or_method_that_stands_twice_is_an_error(study: str, field: str, value: list[object]) -> None:
+    assert complaint({study: {field: value}}).startswith(f"{study}.{field}: ")
+
+
+@pytest.mark.parametrize("study", ["synthetic", "images"])
+@pytest.mark.parametrize("field", ["seeds", "methods"])
+def test_a_study_without_seeds_or_methods_is_an_error(study: str, field: str) -> None:
+    assert complaint({study: {field: []}}).startswith(f"{study}.{field}: ")
+
+
+@pytest.mark.parametrize("study", ["synthetic", "images"])
+def test_a_reference_that_is_not_among_the_methods_is_an_error(study: str) -> None:
+    message = complaint({study: {"methods": ["erm", "static"], "reference": "fossil"}})
+    assert message.startswith(f"{study}.reference: ")
+    assert "'fossil'" in message
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        {"n_features": 14},  # 10 informative and 5 redundant
+        {"n_features": 4, "n_informative": 2, "n_redundant": 0, "n_clusters_per_class": 3},  # 6 clusters, 4 corners
+    ],
+)
+def test_a_scenario_whose_features_do_not_add_up_is_an_error_that_names_it(scenario: dict[str, int]) -> None:
+    assert complaint(nested("synthetic.scenarios.narrow", scenario)).startswith("synthetic.scenarios.narrow: ")
+
+
+def test_a_scenario_whose_features_just_add_up_is_allowed() -> None:
+    scenario = load_config(nested("synthetic.scenarios.narrow", {"n_features": 15})).synthetic.scenarios["narrow"]
+    assert scenario.n_informative + scenario.n_redundant == scenario.n_features
+
+
+def test_packaged_weights_of_another_backbone_are_an_error_that_names_the_backbone() -> None:
+    message = complaint(nested("images.training", {"weights": "package", "backbone": "resnet18"}))
+    assert message.startswith("images.training.weights: ")
+    assert "resnet18" in message
+    assert "tf_efficientnet_lite0" in message
+
+
+def test_several_wrong_keys_are_all_listed() -> None:
+    values = {
+        "imagse": {},
+        "images": {"folds": "3", "training": {"size": 8, "epoch": 1}},
+        "statistics": {"alpha": 2},
+    }
+    keys = {line.partition(": ")[0] for line in complaint(values).splitlines()}
+    assert keys == {"imagse", "images.folds", "images.training.size", "images.training.epoch", "statistics.alpha"}
+
+
+def test_several_wrong_options_of_a_method_are_all_listed() -> None:
+    message = complaint({"methods": {"focal": {"gamma": -1, "alpha": 2, "beta": 0}}})
+    keys = {line.partition(": ")[0] for line in message.splitlines()}
+    assert keys == {"methods.focal.gamma", "methods.focal.alpha", "methods.focal.beta"}
+
+
+def test_several_impossible_combinations_are_all_listed() -> None:
+    values = {
+        "synthetic": {"reference": "nothing"},
+        "images": {"seeds": [1, 1], "training": {"weights": "package"}},
+        "methods": {"focal": {"gamma": -1}, "erm": {"gamma": 1}},
+    }
+    keys = {line.partition(": ")[0] for line in complaint(values).splitlines()}
+    assert keys == {
+        "synthetic.reference",
+        "images.seeds",
+        "images.training.weights",
+        "methods.focal.gamma",
+        "methods.erm.gamma",
+    }
+
+
+# --- Pairs that the tests need --------------------------------------------------------------------------------------
+
+
+def smallest_p(pairs: int) -> float:
+    """Let every pair differ in the same direction, and ask SciPy's exact test."""
+    return float(wilcoxon(range(1, pairs + 1), method="exact").pvalue)
+
+
+def study_with_pairs(study: str, pairs: int, **statistics: float) -> dict[str, Any]:
+    if study == "synthetic":
+        return {"synthetic": {"seeds": list(range(pairs))}, "statistics": statistics}
+    return {"images": {"seeds": [1], "folds": pairs}, "statistics": statistics}
+
+
+@pytest.mark.parametrize(
+    ("study", "key"), [("synthetic", "synthetic.seeds"), ("images", "images.seeds x images.folds")]
+)
+@pytest.mark.parametrize("pairs", [2, 4, 5])
+def test_too_few_pairs_for_the_significance_level_are_an_error_that_gives_the_smallest_p(
+    study: str, key: str, pairs: int
+) -> None:
+    assert smallest_p(pairs) > 0.05
+    message = complaint(study_with_pairs(study, pairs))
+    assert message.startswith(f"{key}: {pairs} pairs ")
+    assert f"= {smallest_p(pairs):.3g}." in message
+    assert "statistics.alpha = 0.05" in message
+
+
+@pytest.mark.parametrize("study", ["synthetic", "images"])
+def test_six_pairs_reach_five_per_cent(study: str) -> None:
+    assert smallest_p(6) <= 0.05
+    config = load_config(study_with_pairs(study, 6))
+    assert len(config.synthetic.seeds) == (6 if study == "synthetic" else 8)
+
+
+def test_pairs_of_the_image_study_are_seeds_times_folds() -> None:
+    assert load_config({"images": {"seeds": [1, 2], "folds": 3}}).images.folds == 3
+    assert "4 pairs" in complaint({"images": {"seeds": [1, 2], "folds": 2}})
+
+
+@pytest.mark.parametrize("study", ["synthetic", "images"])
+def test_a_level_that_the_smallest_p_just_reaches_is_allowed(study: str) -> None:
+    assert load_config(study_with_pairs(study, 5, alpha=smallest_p(5))).statistics.alpha == 0.0625
+    assert "5 pairs" in complaint(study_with_pairs(study, 5, alpha=0.0624))
+
+
+@pytest.mark.parametrize("study", ["synthetic", "images"])
+def test_a_study_that_compares_nothing_needs_no_pairs(study: str) -> None:
+    values = study_with_pairs(study, 2)
+    values[study]["methods"] = ["fossil"]
+    assert getattr(load_config(values), study).methods == ["fossil"]
+
+
+# --- What a method gets ---------------------------------------------------------------------------------------------
+
+
+def test_a_method_gets_the_options_that_are_named_and_the_defaults_of_the_others() -> None:
+    config = load_config({"methods": {"focal": {"gamma": 3}}})
+    assert config.method_settings("focal") == {
+        "target": "fossil.methods.focal:Focal",
+        "options": {"gamma": 3.0, "alpha": None},
+    }
+
+
+def test_the_image_study_takes_photographs_where_their_folder_is_set_and_the_phantom_otherwise() -> None:
+    assert load_config({}).image_dataset == "phantom"
+    assert load_config(nested("datasets.pad_ufes_20.root", "photographs")).image_dataset == "pad_ufes_20"
+
+
+# --- Files that must agree ------------------------------------------------------------------------------------------
+
+
+def test_config_yaml_is_the_defaults() -> None:
+    assert load_config(read_yaml(CONFIG)) == Config()
+
+
+def test_the_example_for_photographs_is_valid_and_asks_for_packaged_weights() -> None:
+    config = load_config(read_yaml(EXAMPLE))
+    assert config.images.training.weights == "package"
+    assert config.images.folds == 5
+
+
+def test_the_example_laid_over_config_yaml_with_a_folder_takes_the_photographs() -> None:
+    values = read_yaml(CONFIG) | read_yaml(EXAMPLE)
+    values["datasets"]["pad_ufes_20"]["root"] = "photographs"
+    assert load_config(values).image_dataset == "pad_ufes_20"
+
+
+def test_the_committed_schema_is_what_the_models_generate() -> None:
+    assert SCHEMA.read_text(encoding="utf-8") == schema_text()
+
+
+def test_the_committed_table_of_keys_is_what_the_models_generate() -> None:
+    text = README.read_text(encoding="utf-8")
+    assert with_key_table(text) == text
+
+
+def test_a_readme_without_the_marks_is_an_error() -> None:
+    with pytest.raises(ValueError, match=r"config/README\.md lacks the lines"):
+        with_key_table("# Configuration\n")
+
+
+def leaf_keys(values: dict[str, Any], prefix: str = "") -> Iterator[str]:
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from leaf_keys(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name
+
+
+def test_the_table_has_a_row_for_every_key() -> None:
+    resolved = Config().model_dump(mode="json")
+    resolved["methods"] = {name: Config().method_settings(name)["options"] for name in METHODS}
+    table = README.read_text(encoding="utf-8").replace("<name>", "ir9")
+    lacking = [key for key in leaf_keys(resolved) if f"\n| `{key}` |" not in table]
+    assert lacking == []
+
+
+# --- The schema -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def validator() -> Draft202012Validator:
+    """Check by the committed schema, which must itself be a schema."""
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema)
+
+
+@pytest.mark.parametrize("path", [CONFIG, EXAMPLE], ids=lambda path: path.name)
+def test_the_schema_accepts_the_committed_configurations(validator: Draft202012Validator, path: Path) -> None:
+    assert [error.message for error in validator.iter_errors(read_yaml(path))] == []
+
+
+@pytest.mark.parametrize("key", [*UNKNOWN_KEYS, "methods.fosil", "synthetic.scenarios.Not A Name"])
+def test_the_schema_rejects_an_unknown_key(validator: Draft202012Validator, key: str) -> None:
+    assert load_error(nested(key, {}))
+    assert not validator.is_valid(nested(key, {}))
+
+
+@pytest.mark.parametrize(("key", "value", "expected"), WRONG_VALUES)
+def test_the_schema_rejects_the_same_wrong_value(
+    validator: Draft202012Validator, key: str, value: object, expected: str
+) -> None:
+    assert expected in complaint(nested(key, value))
+    assert not validator.is_valid(nested(key, value))
+
+
+def load_error(values: dict[str, Any]) -> bool:
+    """Tell whether the models refuse a configuration."""
+    try:
+        load_config(values)
+    except ConfigError:
+        return True
+    return False
+
+
+# --- The models -----------------------------------------------------------------------------------------------------
+
+
+def models_in(annotation: object) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from models_in(part)
+
+
+def walk(model: type[BaseModel]) -> Iterator[tuple[str, Any]]:
+    for name, field in model.model_fields.items():
+        yield f"{model.__name__}.{name}", field
+        for inner in models_in(field.annotation):
+            yield from walk(inner)
+
+
+@pytest.mark.parametrize("model", [Config, *sorted({entry.options for entry in METHODS.values()}, key=str)])
+def test_every_field_has_a_description_or_is_itself_a_model_with_one(model: type[BaseModel]) -> None:
+    fields = dict(walk(model))
+    silent = []
+    for name, field in fields.items():
+        is_model = isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
+        if not (field.annotation.__doc__ if is_model else field.description):
+            silent.append(name)
+    assert silent == []
+    assert set(model.model_fields) == {
+        name.partition(".")[2] for name in fields if name.startswith(f"{model.__name__}.")
+    }
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_has_defaults_for_all_its_options(name: str) -> None:
+    options = Config().method_settings(name)["options"]
+    assert set(options) == set(METHODS[name].options.model_fields)
+
+
+positive = st.floats(1e-6, 1e6)
+fraction = st.floats(0.01, 0.99)
+seed_lists = st.lists(st.integers(0, 2**31), min_size=6, max_size=9, unique=True)
+some_methods = st.lists(st.sampled_from(sorted(set(METHODS) - {"fossil"})), unique=True).map(
+    lambda names: [*names, "fossil"]
+)
+names = st.from_regex(r"[a-z0-9][a-z0-9_]{0,8}", fullmatch=True)
+
+
+def some_of(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    """Make mappings with any of the keys."""
+    return st.fixed_dictionaries({}, optional=fields)
+
+
+temperatures = some_of(
+    schedule=st.sampled_from(["exponential_decay", "linear_growth", "infinite"]),
+    initial=st.floats(0.5, 9),
+    minimum=st.floats(0.01, 0.5),
+    decay=positive,
+)
+
+configurations = some_of(
+    synthetic=some_of(
+        scenarios=st.dictionaries(
+            names,
+            some_of(
+                imbalance_ratio=st.floats(1, 99),
+                n_samples=st.integers(20, 9999),
+                n_features=st.integers(15, 40),
+                flip_y=st.floats(0, 0.99),
+                standardise=st.booleans(),
+            ),
+            min_size=1,
+            max_size=3,
+        ),
+        methods=some_methods,
+        seeds=seed_lists,
+        training=some_of(hidden=st.lists(st.integers(1, 99), min_size=1, max_size=3), learning_rate=positive),
+    ),
+    datasets=some_of(
+        pad_ufes_20=some_of(
+            root=st.none() | names.map("folder/{}".format),
+            positive=st.lists(st.sampled_from(["MEL", "SCC", "BCC"]), min_size=1, unique=True),
+            allow_missing=st.booleans(),
+        ),
+        phantom=some_of(images=st.integers(60, 999), images_per_patient=st.floats(1, 9)),
+    ),
+    images=some_of(
+        methods=some_methods,
+        seeds=seed_lists,
+        folds=st.integers(2, 9),
+        validation_fraction=fraction,
+        training=some_of(backbone=st.text(max_size=9), size=st.integers(32, 512), weight_decay=st.floats(0, 1)),
+    ),
+    methods=some_of(
+        erm=st.just({}),
+        focal=some_of(gamma=st.floats(0, 9), alpha=st.none() | fraction),
+        curriculum=some_of(temperature=temperatures),
+        fossil=some_of(temperature=temperatures, class_clamp=st.none() | positive, warmup_epochs=st.integers(0, 9)),
+    ),
+    statistics=some_of(confidence=fraction, shuffles=st.integers(1, 10**6)),
+    allow_missing_runs=st.booleans(),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(configurations)
+def test_a_configuration_written_as_json_loads_back_equal(values: dict[str, Any]) -> None:
+    config = load_config(values)
+    assert load_config(json.loads(json.dumps(config.model_dump(mode="json")))) == config

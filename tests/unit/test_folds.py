@@ -1,0 +1,239 @@
+"""Folds: no patient is divided, every image tests once, and what cannot be divided is named."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fossil.data.folds import FoldError, load_fold, make_folds
+from fossil.stages import make_folds as folds_stage
+
+ROLES = {"train", "validation", "test"}
+
+
+def make_manifest(images: Iterable[tuple[str, int]]) -> pd.DataFrame:
+    """Make a manifest of images, each given by its patient and label."""
+    patients, labels = zip(*images, strict=True)
+    names = [f"image_{n:05d}" for n in range(len(labels))]
+    return pd.DataFrame({"image_id": names, "patient_id": patients, "label": labels})
+
+
+def many_patients(negative: int, positive: int, *, images: int = 1) -> pd.DataFrame:
+    """Make patients that are all negative or all positive, with so many images each."""
+    patients = [(f"n{n}", 0) for n in range(negative)] + [(f"p{n}", 1) for n in range(positive)]
+    return make_manifest(patient for patient in patients for _ in range(images))
+
+
+def divide(manifest: pd.DataFrame, *, folds: int = 3, fraction: float = 0.15, seed: int = 42) -> pd.DataFrame:
+    return make_folds(manifest, folds=folds, validation_fraction=fraction, seed=seed)
+
+
+def complaint(manifest: pd.DataFrame, *, folds: int = 3, fraction: float = 0.15, seed: int = 42) -> str:
+    with pytest.raises(FoldError) as caught:
+        divide(manifest, folds=folds, fraction=fraction, seed=seed)
+    return str(caught.value)
+
+
+def require_sound_folds(manifest: pd.DataFrame, roles: pd.DataFrame, *, folds: int, fraction: float) -> None:
+    """Check by counting what every division must fulfil."""
+    table = roles.merge(manifest, on="image_id", validate="m:1")
+    assert len(table) == folds * len(manifest)
+    assert not table.duplicated(["image_id", "fold"]).any()
+    assert set(table["fold"]) == set(range(folds))
+    assert not table.drop_duplicates(["fold", "patient_id", "role"]).duplicated(["fold", "patient_id"]).any()
+    assert sorted(table.loc[table["role"] == "test", "image_id"]) == sorted(manifest["image_id"])
+    counts = table.groupby(["fold", "role", "label"]).size()
+    assert set(counts.index) == {(fold, role, label) for fold in range(folds) for role in ROLES for label in (0, 1)}
+    patients = table.groupby(["fold", "role"])["patient_id"].nunique()
+    for fold in range(folds):
+        rest = patients[fold, "train"] + patients[fold, "validation"]
+        assert abs(patients[fold, "validation"] - fraction * rest) < 1
+
+
+# --- Real patients --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def real(pad_sample: Path) -> pd.DataFrame:
+    """All 2298 rows of the real metadata, as a manifest, in the manifest's order."""
+    table = pd.read_csv(pad_sample / "metadata.csv").rename(columns={"img_id": "image_id"})
+    table["label"] = table["diagnostic"].isin(["MEL", "SCC"]).astype("int64")
+    table = table.sort_values("image_id", ignore_index=True)
+    assert (len(table), table["patient_id"].nunique(), table["label"].sum()) == (2298, 1373, 52 + 192)
+    return table[["image_id", "patient_id", "label"]]
+
+
+@pytest.mark.parametrize("folds", [3, 5])
+def test_real_patients_are_never_divided_and_every_role_has_both_classes(real: pd.DataFrame, folds: int) -> None:
+    require_sound_folds(real, divide(real, folds=folds), folds=folds, fraction=0.15)
+
+
+def test_every_fold_of_the_real_patients_has_about_the_same_share_of_positive_images(real: pd.DataFrame) -> None:
+    table = divide(real, folds=5).merge(real, on="image_id")
+    shares = table[table["role"] == "test"].groupby("fold")["label"].mean()
+    assert np.abs(shares - 244 / 2298).max() < 0.02
+
+
+def test_validation_has_about_the_share_of_positive_patients_of_training(real: pd.DataFrame) -> None:
+    table = divide(real, folds=5).merge(real, on="image_id")
+    patients = table.groupby(["fold", "role", "patient_id"])["label"].max()
+    for fold in range(5):
+        validation, train = patients[fold, "validation"], patients[fold, "train"]
+        assert abs(validation.mean() - train.mean()) < 1 / len(validation)
+
+
+# --- Made patients --------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def manifests(draw: st.DrawFn) -> tuple[pd.DataFrame, int]:
+    """Make enough patients for every role of every fold: some have several images."""
+    folds = draw(st.integers(2, 4))
+    single = [(f"n{n}", 0) for n in range(draw(st.integers(40, 70)))]
+    single += [(f"p{n}", 1) for n in range(draw(st.integers(20, 30)))]
+    several = draw(st.lists(st.lists(st.integers(0, 1), min_size=2, max_size=4), max_size=6))
+    images = single + [(f"s{n}", label) for n, labels in enumerate(several) for label in labels]
+    return make_manifest(draw(st.permutations(images))), folds
+
+
+@settings(max_examples=30, deadline=None)
+@given(manifests(), st.sampled_from([0.15, 0.3]), st.integers(0, 2**31))
+def test_made_patients_are_never_divided_and_every_role_has_both_classes(
+    made: tuple[pd.DataFrame, int], fraction: float, seed: int
+) -> None:
+    manifest, folds = made
+    require_sound_folds(
+        manifest, divide(manifest, folds=folds, fraction=fraction, seed=seed), folds=folds, fraction=fraction
+    )
+
+
+def test_fifteen_per_cent_of_the_training_patients_validate_rounded_up() -> None:
+    manifest = many_patients(40, 20)
+    roles = divide(manifest)
+    counts = roles.groupby(["fold", "role"]).size()
+    for fold in range(3):
+        assert counts[fold, "validation"] == math.ceil(0.15 * (60 - counts[fold, "test"]))
+
+
+def test_the_same_seed_gives_the_same_folds_and_another_seed_others() -> None:
+    manifest = many_patients(40, 20)
+    pd.testing.assert_frame_equal(divide(manifest, seed=1), divide(manifest, seed=1))
+    assert not divide(manifest, seed=1).equals(divide(manifest, seed=2))
+
+
+def test_a_patient_with_both_classes_stays_together() -> None:
+    manifest = make_manifest([(f"m{n}", label) for n in range(40) for label in (0, 0, 1)])
+    require_sound_folds(manifest, divide(manifest), folds=3, fraction=0.15)
+
+
+# --- Errors ---------------------------------------------------------------------------------------------------------
+
+
+def test_fewer_patients_than_folds_are_an_error_that_names_both_numbers_and_the_key() -> None:
+    assert complaint(many_patients(1, 1, images=9)) == "2 patients cannot be divided into images.folds = 3 folds"
+
+
+def test_fewer_images_of_either_class_than_folds_are_an_error_that_names_the_key() -> None:
+    assert "images.folds = 5" in complaint(many_patients(4, 4), folds=5)
+
+
+@pytest.mark.filterwarnings("ignore:The least populated class:UserWarning")
+def test_no_positive_image_at_all_is_an_error_that_names_fold_role_and_class() -> None:
+    assert complaint(many_patients(40, 0)).startswith("fold 0: no train image of class 1;")
+
+
+def test_one_positive_patient_with_many_images_is_an_error_that_names_fold_and_class() -> None:
+    message = complaint(make_manifest([*((f"n{n}", 0) for n in range(40)), *[("p", 1)] * 9]))
+    assert message.startswith("fold ")
+    assert "no train image of class 1" in message or "1 of them with a positive image" in message
+
+
+def test_a_fold_whose_test_images_lack_positives_is_an_error_that_names_it_and_what_to_do() -> None:
+    # Three positive patients test in three of four folds; elsewhere two are left, and one of the two validates.
+    manifest = make_manifest([*((f"n{n}", 0) for n in range(40)), *((name, 1) for name in "pqr" for _ in range(6))])
+    message = complaint(manifest, folds=4, fraction=0.5)
+    assert re.match(r"fold [0123]: no test image of class 1;", message)
+    assert "images.folds" in message
+
+
+def test_too_few_positive_patients_for_validation_are_an_error_that_names_fold_numbers_and_key() -> None:
+    # Of two positive patients with as many images as folds ask for, one tests and one is left.
+    manifest = make_manifest([*((f"n{n}", 0) for n in range(40)), *[("p", 1)] * 3, *[("q", 1)] * 3])
+    message = complaint(manifest, folds=2)
+    assert message.startswith("fold 0: ")
+    assert "1 of them with a positive image" in message
+    assert "images.validation_fraction = 0.15" in message
+
+
+@pytest.mark.parametrize("fraction", [0.01, 0.99])
+def test_a_share_that_leaves_a_role_without_a_class_is_an_error_that_names_the_key(fraction: float) -> None:
+    message = complaint(many_patients(40, 10), fraction=fraction)
+    assert message.startswith("fold 0: ")
+    assert f"images.validation_fraction = {fraction}" in message
+
+
+def test_a_validation_that_gets_no_positive_patient_is_an_error_that_names_fold_role_and_class() -> None:
+    # In some fold 2 of about 29 patients left are positive; of the 5 that validate, that is a third of a patient.
+    message = complaint(many_patients(40, 4, images=6))
+    assert re.match(r"fold [012]: no validation image of class 1;", message)
+
+
+# --- Stage and loading ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    manifest = many_patients(40, 20)
+    manifest.to_parquet(tmp_path / "manifest.parquet")
+    np.save(tmp_path / "images.npy", np.arange(60, dtype=np.uint8).repeat(2 * 2 * 3).reshape(60, 2, 2, 3))
+    folds_stage.run(
+        folds_stage.Settings(folds=3, validation_fraction=0.15, seed=42),
+        manifest=tmp_path / "manifest.parquet",
+        folds=tmp_path / "folds.parquet",
+    )
+    return tmp_path
+
+
+def test_a_loaded_fold_has_the_roles_that_were_made_beside_the_right_images(folder: Path) -> None:
+    made = divide(many_patients(40, 20))
+    data = load_fold(
+        manifest=folder / "manifest.parquet",
+        folds=folder / "folds.parquet",
+        images=folder / "images.npy",
+        fold=1,
+    )
+    assert list(data.table["image_id"]) == [f"image_{n:05d}" for n in range(60)]
+    assert list(data.table["role"]) == list(made.loc[made["fold"] == 1, "role"])
+    assert data.images[:, 0, 0, 0].tolist() == list(range(60))
+    for role in ROLES:
+        assert set(data.table["role"].iloc[data.positions(role)]) == {role}
+    assert sorted(np.concatenate([data.positions(role) for role in ROLES])) == list(range(60))
+
+
+def test_a_fold_that_was_not_made_is_an_error_that_names_the_file(folder: Path) -> None:
+    with pytest.raises(FoldError, match=r"folds\.parquet: fold 3 has no role"):
+        load_fold(
+            manifest=folder / "manifest.parquet",
+            folds=folder / "folds.parquet",
+            images=folder / "images.npy",
+            fold=3,
+        )
+
+
+def test_an_array_with_another_number_of_images_than_the_manifest_is_an_error_that_names_it(folder: Path) -> None:
+    np.save(folder / "images.npy", np.zeros((61, 2, 2, 3), dtype=np.uint8))
+    with pytest.raises(FoldError, match=r"images\.npy"):
+        load_fold(
+            manifest=folder / "manifest.parquet",
+            folds=folder / "folds.parquet",
+            images=folder / "images.npy",
+            fold=1,
+        )

@@ -1,0 +1,209 @@
+"""The command line, run as users run it: exit status, messages, log and record."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fossil
+
+STAGE = '''
+"""A stage that speaks in every way that a stage can."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from fossil.config import Strict
+from fossil.files import write_text
+from fossil.logs import logger, progress, say
+
+
+class Settings(Strict):
+    """What to do."""
+
+    fail: bool = False
+    facts: dict[str, str] | None = None
+
+
+def run(settings: Settings, *, many_inputs: list[Path], output: Path) -> dict[str, str] | None:
+    """Speak, then write or fail."""
+    print("printed line")
+    print("error line", file=sys.stderr)
+    logger.info("logged line")
+    subprocess.run([sys.executable, "-S", "-c", "print('line of a child')"], check=True)
+    say("line for the terminal")
+    if settings.fail:
+        raise RuntimeError("the stage broke")
+    write_text(output, " ".join(path.name for path in progress(many_inputs, description="speak", total=1)))
+    return settings.facts
+'''
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the package with one more stage, which is quick and imports little."""
+    root = tmp_path_factory.mktemp("package")
+    source = Path(fossil.__file__).parent
+    shutil.copytree(source, root / "fossil", ignore=shutil.ignore_patterns("__pycache__"))
+    (root / "fossil" / "stages" / "speak.py").write_text(STAGE)
+    return root
+
+
+@pytest.fixture
+def run(package: Path, tmp_path: Path) -> Any:
+    """Run the command line in an empty folder."""
+
+    def call(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-W", "error", "-m", "fossil", *arguments]
+        environment = {**os.environ, "PYTHONPATH": str(package), "COLUMNS": "200"}
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+
+    return call
+
+
+def speak(run: Any, settings: str = "{}", *more: str) -> subprocess.CompletedProcess[str]:
+    files = ("--log", "logs/speak.log", "--record", "run.json", "--output", "out.txt")
+    return run("speak", "--settings", settings, *files, *more)
+
+
+def test_unknown_stage_is_an_error_that_names_it_and_the_known_ones(run: Any) -> None:
+    done = run("train_staked", "--settings", "{}")
+    assert done.returncode == 2
+    assert "train_staked" in done.stderr
+    assert "train_stacked" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_no_stage_is_an_error_that_asks_for_one(run: Any) -> None:
+    done = run()
+    assert done.returncode == 2
+    assert "STAGE" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "missing"), [(["--output", "out.txt"], "--settings"), (["--settings", "{}"], "--output")]
+)
+def test_missing_option_is_an_error_that_names_it(given: list[str], missing: str, run: Any) -> None:
+    done = run("speak", *given)
+    assert done.returncode == 2
+    assert f"required: {missing}" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_unknown_option_is_an_error_that_names_it(run: Any) -> None:
+    done = run("speak", "--settings", "{}", "--output", "out.txt", "--outputs-too", "x")
+    assert done.returncode == 2
+    assert "--outputs-too" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [('{"fails": true}', "fails"), ('{"fail": "yes"}', "fail"), ('{"fail": ', "JSON")],
+)
+def test_wrong_settings_are_an_error_that_names_the_key(settings: str, named: str, run: Any, tmp_path: Path) -> None:
+    done = speak(run, settings)
+    assert done.returncode == 1
+    assert done.stderr.startswith("speak: ")
+    assert named in done.stderr
+    assert not (tmp_path / "run.json").exists()
+    assert not (tmp_path / "out.txt").exists()
+
+
+def test_wrong_settings_give_the_terminal_one_line_too(run: Any) -> None:
+    done = speak(run, '{"fails": true, "fail": "yes"}')
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.endswith("(log: logs/speak.log)\n")
+
+
+def test_log_holds_both_streams_the_logger_and_what_children_print(run: Any, tmp_path: Path) -> None:
+    done = speak(run)
+    assert done.returncode == 0
+    log = (tmp_path / "logs" / "speak.log").read_text()
+    for line in ("printed line", "error line", "INFO logged line", "line of a child"):
+        assert log.count(line) == 1
+    assert done.stdout == ""
+    assert done.stderr == "line for the terminal\n"
+
+
+def test_failure_puts_the_traceback_into_the_log_and_one_line_on_the_terminal(run: Any, tmp_path: Path) -> None:
+    done = speak(run, '{"fail": true}')
+    assert done.returncode == 1
+    log = (tmp_path / "logs" / "speak.log").read_text()
+    for line in ("printed line", "error line", "Traceback (most recent call last)", "RuntimeError: the stage broke"):
+        assert log.count(line) == 1
+    assert done.stdout == ""
+    assert done.stderr.splitlines() == [
+        "line for the terminal",
+        "speak: RuntimeError: the stage broke (log: logs/speak.log)",
+    ]
+
+
+def test_failure_leaves_no_record_and_no_output(run: Any, tmp_path: Path) -> None:
+    speak(run, '{"fail": true}')
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["logs", "speak.log"]
+
+
+def test_without_a_log_everything_goes_to_the_terminal(run: Any) -> None:
+    done = run("speak", "--settings", '{"fail": true}', "--output", "out.txt")
+    assert done.returncode == 1
+    assert sorted(done.stdout.splitlines()) == ["line of a child", "printed line"]
+    for line in ("error line", "logged line", "Traceback", "speak: RuntimeError: the stage broke"):
+        assert line in done.stderr
+
+
+def test_record_says_what_the_run_was(run: Any, tmp_path: Path) -> None:
+    settings = {"facts": {"failed_seeds": "none"}}
+    assert speak(run, json.dumps(settings), "--code", "0123abcd").returncode == 0
+    record = json.loads((tmp_path / "run.json").read_text())
+    assert record["stage"] == "speak"
+    assert record["status"] == "ok"
+    assert record["settings"] == settings
+    assert record["code"] == "0123abcd"
+    assert record["device"] == "cpu"
+    assert record["failed_seeds"] == "none"
+    assert record["python"] == platform.python_version()
+    assert 0 < record["seconds"] < 60
+    for name in ("torch", "numpy", "scikit-learn"):
+        assert record["versions"][name] == version(name)
+
+
+def test_facts_of_the_stage_go_before_what_the_record_assumes(run: Any, tmp_path: Path) -> None:
+    facts = {"device": "NVIDIA H100", "status": "failed"}
+    assert speak(run, json.dumps({"facts": facts})).returncode == 0
+    record = json.loads((tmp_path / "run.json").read_text())
+    assert {key: record[key] for key in facts} == facts
+
+
+def test_list_of_inputs_may_hold_none_or_several(run: Any, tmp_path: Path) -> None:
+    assert speak(run, "{}", "--many-inputs").returncode == 0
+    assert (tmp_path / "out.txt").read_text() == ""
+    assert speak(run, "{}", "--many-inputs", "a/one", "two").returncode == 0
+    assert (tmp_path / "out.txt").read_text() == "one two"
+
+
+def test_help_names_every_stage(run: Any) -> None:
+    done = run("--help")
+    assert done.returncode == 0
+    stages = [path.stem for path in (Path(fossil.__file__).parent / "stages").glob("[a-z]*.py")]
+    assert len(stages) > 10
+    assert all(stage in done.stdout for stage in stages)
+
+
+def test_help_of_a_stage_names_its_options(run: Any) -> None:
+    done = run("speak", "--help")
+    assert done.returncode == 0
+    for option in ("--settings", "--record", "--log", "--code", "--many-inputs", "--output"):
+        assert option in done.stdout

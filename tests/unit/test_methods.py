@@ -1,0 +1,574 @@
+"""Weighting methods, against hand calculation, other libraries, finite differences and naive implementations."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import pkgutil
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from torch import Tensor
+from torch.nn import functional
+from torchvision.ops import sigmoid_focal_loss
+
+import fossil.methods
+from fossil.config import METHODS, CurriculumOptions, FocalOptions, FossilOptions, NoOptions, TemperatureOptions
+from fossil.methods.base import Batch, Method, Progress, make_method
+from fossil.methods.curriculum import Curriculum
+from fossil.methods.erm import ERM
+from fossil.methods.focal import Focal
+from fossil.methods.fossil import Fossil
+from fossil.methods.static import Static, StaticInverted
+
+SCHEDULES = ["exponential_decay", "linear_decay", "linear_growth", "exponential_growth", "constant", "infinite"]
+RISING = ["linear_growth", "exponential_growth", "constant", "infinite"]
+START = Progress(0, 50)
+
+unit = st.floats(0, 1)
+temperatures = st.floats(0.02, 20)
+
+
+def make_batch(
+    targets: list[int],
+    *,
+    priors: list[float],
+    difficulty: list[float] | None = None,
+    is_augmented: list[bool] | None = None,
+    logits: Tensor | None = None,
+    dtype: torch.dtype = torch.float64,
+) -> Batch:
+    """A batch of one model; by default without difficulty, without augmented rows, and with logits of 0."""
+    n = len(targets)
+    return Batch(
+        torch.zeros(n, 1, dtype=dtype) if logits is None else logits,
+        torch.tensor(targets),
+        torch.zeros(n, dtype=dtype) if difficulty is None else torch.tensor(difficulty, dtype=dtype),
+        torch.zeros(n, dtype=torch.bool) if is_augmented is None else torch.tensor(is_augmented),
+        torch.tensor(priors, dtype=dtype),
+    )
+
+
+def constant(value: float) -> TemperatureOptions:
+    """The same temperature in every epoch."""
+    return TemperatureOptions(schedule="constant", initial=value, minimum=min(value, 0.05))
+
+
+def plain_fossil(**options: Any) -> Fossil:
+    """Fossil without warm-up and, unless the options say so, without a penalty."""
+    return Fossil(FossilOptions(**({"warmup_epochs": 0, "gamma_initial": 0.0} | options)))
+
+
+def fossil_weight(*, difficulty: float, temperature: float, gamma: float, is_augmented: bool) -> float:
+    """Weight of one sample of two equally frequent classes, at a chosen temperature and penalty."""
+    batch = make_batch([0], priors=[0.5, 0.5], difficulty=[difficulty], is_augmented=[is_augmented])
+    # At t/T = 1 the penalty is gamma_0 itself.
+    method = plain_fossil(temperature=constant(temperature), gamma_initial=gamma)
+    return method.weights(batch, Progress(1, 1)).item()
+
+
+def classes_of_package() -> set[type[Method]]:
+    """Every subclass of Method in the package of methods."""
+    found = set()
+    for module in pkgutil.iter_modules(fossil.methods.__path__):
+        names = vars(importlib.import_module(f"fossil.methods.{module.name}")).values()
+        found |= {cls for cls in names if isinstance(cls, type) and issubclass(cls, Method) and cls is not Method}
+    return found
+
+
+def class_of(name: str) -> type[Method]:
+    module, _, cls = METHODS[name].target.partition(":")
+    return getattr(importlib.import_module(module), cls)
+
+
+# --- ERM and static weights -----------------------------------------------------------------------------------------
+
+
+def test_erm_weighs_every_sample_one() -> None:
+    batch = make_batch([0, 1, 0, 1], priors=[0.9, 0.1], difficulty=[0.0, 0.2, 0.7, 1.0])
+    assert ERM(NoOptions()).weights(batch, START).tolist() == [1.0, 1.0, 1.0, 1.0]
+
+
+def test_losses_of_a_method_without_its_own_are_cross_entropy() -> None:
+    logits = torch.tensor([[0.0], [math.log(3)], [math.log(3)]], dtype=torch.float64)
+    batch = make_batch([1, 1, 0], priors=[0.5, 0.5], logits=logits)
+    # Probabilities of the own class: 1/2, 3/4 and 1/4.
+    assert ERM(NoOptions()).losses(batch).tolist() == pytest.approx([math.log(2), math.log(4 / 3), math.log(4)])
+
+
+def test_static_weight_is_one_over_the_number_of_classes_times_the_prior() -> None:
+    two = Static(NoOptions()).weights(make_batch([0, 1], priors=[0.9, 0.1]), START)
+    assert two.tolist() == pytest.approx([5 / 9, 5.0])
+    three = Static(NoOptions()).weights(make_batch([2, 0, 1], priors=[0.5, 0.3, 0.2]), START)
+    assert three.tolist() == pytest.approx([5 / 3, 2 / 3, 10 / 9])
+
+
+def test_static_weights_give_every_class_the_same_total() -> None:
+    targets = [0] * 5 + [1] * 3 + [2] * 2
+    weights = Static(NoOptions()).weights(make_batch(targets, priors=[0.5, 0.3, 0.2]), START).numpy()
+    totals = [weights[np.array(targets) == label].sum() for label in range(3)]
+    assert totals == pytest.approx([10 / 3, 10 / 3, 10 / 3])
+
+
+def test_inverted_static_weight_is_the_number_of_classes_times_the_prior() -> None:
+    two = StaticInverted(NoOptions()).weights(make_batch([0, 1], priors=[0.9, 0.1]), START)
+    assert two.tolist() == pytest.approx([1.8, 0.2])
+    three = StaticInverted(NoOptions()).weights(make_batch([2, 0, 1], priors=[0.5, 0.3, 0.2]), START)
+    assert three.tolist() == pytest.approx([0.6, 1.5, 0.9])
+
+
+# --- Focal loss -----------------------------------------------------------------------------------------------------
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    logits=st.lists(st.floats(-12, 12), min_size=1, max_size=6),
+    gamma=st.floats(0, 5),
+    alpha=st.none() | st.floats(0.01, 0.99),
+    data=st.data(),
+)
+def test_focal_loss_with_one_logit_is_the_published_formula(
+    logits: list[float], gamma: float, alpha: float | None, data: st.DataObject
+) -> None:
+    targets = data.draw(st.lists(st.integers(0, 1), min_size=len(logits), max_size=len(logits)))
+    batch = make_batch(targets, priors=[0.5, 0.5], logits=torch.tensor(logits, dtype=torch.float64).unsqueeze(-1))
+    losses = Focal(FocalOptions(gamma=gamma, alpha=alpha)).losses(batch)
+    margins = [z if y else -z for z, y in zip(logits, targets, strict=True)]
+    own = [1 / (1 + math.exp(-m)) for m in margins]
+    other = [1 / (1 + math.exp(m)) for m in margins]
+    factor = [1.0 if alpha is None else alpha if y else 1 - alpha for y in targets]
+    expected = [-a * q**gamma * math.log(p) for a, p, q in zip(factor, own, other, strict=True)]
+    assert losses.tolist() == pytest.approx(expected, rel=1e-6, abs=1e-12)
+
+
+@settings(deadline=None, max_examples=40)
+@given(logits=st.lists(st.tuples(*[st.floats(-12, 12)] * 3), min_size=1, max_size=5), gamma=st.floats(0, 5))
+def test_focal_loss_with_three_logits_is_the_published_formula(
+    logits: list[tuple[float, float, float]], gamma: float
+) -> None:
+    targets = [row % 3 for row in range(len(logits))]
+    batch = make_batch(targets, priors=[0.3, 0.3, 0.4], logits=torch.tensor(logits, dtype=torch.float64))
+    losses = Focal(FocalOptions(gamma=gamma)).losses(batch)
+    expected = []
+    for row, y in zip(logits, targets, strict=True):
+        total = sum(math.exp(z) for z in row)
+        rest = sum(math.exp(z) for k, z in enumerate(row) if k != y) / total
+        expected.append(-(rest**gamma) * math.log(math.exp(row[y]) / total))
+    assert losses.tolist() == pytest.approx(expected, rel=1e-6, abs=1e-12)
+
+
+def test_focal_loss_with_two_logits_is_that_of_torchvision_for_their_difference() -> None:
+    logits = torch.tensor([[0.3, -1.2], [2.0, 4.5], [-3.0, 0.5], [1.0, 1.0]], dtype=torch.float64)
+    targets = [0, 1, 0, 1]
+    difference, labels = logits[:, 1] - logits[:, 0], torch.tensor(targets, dtype=torch.float64)
+    theirs = sigmoid_focal_loss(difference, labels, alpha=-1, gamma=2.0)
+    ours = Focal(FocalOptions(gamma=2.0)).losses(make_batch(targets, priors=[0.5, 0.5], logits=logits))
+    torch.testing.assert_close(ours, theirs)
+
+
+def test_focal_loss_with_one_logit_is_that_of_torchvision() -> None:
+    logits = torch.tensor([[-3.0], [-0.4], [0.0], [2.5]], dtype=torch.float64)
+    batch = make_batch([1, 0, 1, 0], priors=[0.5, 0.5], logits=logits)
+    labels = torch.tensor([1.0, 0.0, 1.0, 0.0], dtype=torch.float64)
+    for gamma, alpha in ((3.0, 0.25), (2.0, None)):
+        theirs = sigmoid_focal_loss(logits[:, 0], labels, alpha=-1 if alpha is None else alpha, gamma=gamma)
+        torch.testing.assert_close(Focal(FocalOptions(gamma=gamma, alpha=alpha)).losses(batch), theirs)
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3])
+def test_gradient_of_the_focal_loss_is_that_of_finite_differences(columns: int) -> None:
+    targets = [0, 1, columns - 1 if columns > 1 else 1]
+    start = torch.tensor([[0.4, -1.0, 2.0], [-0.7, 1.5, 0.1], [3.0, 0.2, -2.0]], dtype=torch.float64)[:, :columns]
+
+    def losses(logits: Tensor) -> Tensor:
+        return Focal(FocalOptions(gamma=2.5)).losses(make_batch(targets, priors=[1.0, 1.0, 1.0], logits=logits))
+
+    logits = start.clone().requires_grad_()
+    (gradient,) = torch.autograd.grad(losses(logits).sum(), logits)
+    step = 1e-6
+    for row in range(3):
+        for column in range(columns):
+            move = torch.zeros_like(start)
+            move[row, column] = step
+            slope = (losses(start + move).sum() - losses(start - move).sum()).item() / (2 * step)
+            assert gradient[row, column].item() == pytest.approx(slope, rel=1e-5, abs=1e-8)
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_gradient_of_the_focal_loss_goes_through_the_focusing_factor_too(columns: int) -> None:
+    # With p_t = 1/2 and gamma = 2 the slope in the margin is -1/8 - log(2)/4; a constant factor would give -1/8.
+    logits = torch.zeros(1, columns, dtype=torch.float64, requires_grad=True)
+    loss = Focal(FocalOptions(gamma=2.0)).losses(make_batch([1], priors=[0.5, 0.5], logits=logits))
+    (gradient,) = torch.autograd.grad(loss.sum(), logits)
+    assert gradient[0, -1].item() == pytest.approx(-1 / 8 - math.log(2) / 4)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.5, 1.0, 2.0])
+@pytest.mark.parametrize("columns", [1, 2, 3])
+@pytest.mark.parametrize("margin", [18.0, 40.0, 1e4])
+def test_gradient_of_the_focal_loss_is_finite_for_a_sample_that_is_all_but_certain(
+    margin: float, columns: int, gamma: float
+) -> None:
+    logits = torch.zeros(1, columns)
+    logits[0, -1] = margin
+    logits.requires_grad_()
+    targets = [max(columns - 1, 1)]
+    batch = make_batch(targets, priors=[0.4, 0.3, 0.3], logits=logits, dtype=torch.float32)
+    loss = Focal(FocalOptions(gamma=gamma)).losses(batch).sum()
+    (gradient,) = torch.autograd.grad(loss, logits)
+    assert loss.isfinite()
+    assert gradient.isfinite().all()
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+def test_focal_loss_with_gamma_zero_is_cross_entropy(columns: int) -> None:
+    logits = torch.tensor([[1.0, 0.0, -2.0], [-1.0, 0.5, 3.0]], dtype=torch.float64)[:, :columns]
+    batch = make_batch([1, 0], priors=[0.4, 0.3, 0.3], logits=logits)
+    expected = (
+        functional.binary_cross_entropy_with_logits(logits[:, 0], torch.tensor([1.0, 0.0]).double(), reduction="none")
+        if columns == 1
+        else functional.cross_entropy(logits, torch.tensor([1, 0]), reduction="none")
+    )
+    torch.testing.assert_close(Focal(FocalOptions(gamma=0.0)).losses(batch), expected)
+
+
+def test_focal_alpha_with_more_than_two_classes_is_an_error() -> None:
+    batch = make_batch([0, 2], priors=[0.4, 0.3, 0.3], logits=torch.zeros(2, 3, dtype=torch.float64))
+    with pytest.raises(ValueError, match=r"alpha = 0\.25 .* 3"):
+        Focal(FocalOptions(alpha=0.25)).losses(batch)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_focal_alpha_that_would_silence_a_class_is_refused(alpha: float) -> None:
+    with pytest.raises(ValidationError, match="alpha"):
+        FocalOptions(alpha=alpha)
+
+
+@settings(deadline=None, max_examples=60)
+@given(logits=st.lists(st.floats(-8, 8), min_size=1, max_size=6), gamma=st.floats(0.05, 8))
+def test_focal_factor_is_the_difficulty_term_of_minus_log_one_minus_p_at_temperature_one_over_gamma(
+    logits: list[float], gamma: float
+) -> None:
+    z = torch.tensor(logits, dtype=torch.float64)
+    own = z.sigmoid()
+    scores = (-torch.log1p(-own)).tolist()
+    batch = make_batch([1] * len(logits), priors=[0.5, 0.5], difficulty=scores, logits=z.unsqueeze(-1))
+    method = plain_fossil(temperature=constant(1 / gamma))
+    weights = method.weights(batch, START)
+    torch.testing.assert_close(weights, (1 - own) ** gamma, rtol=1e-9, atol=1e-14)
+    focal = Focal(FocalOptions(gamma=gamma)).losses(batch)
+    torch.testing.assert_close(weights * method.losses(batch), focal, rtol=1e-6, atol=1e-12)
+
+
+# --- Curriculum and FOSSIL ------------------------------------------------------------------------------------------
+
+
+def test_curriculum_weight_falls_with_difficulty_by_hand() -> None:
+    batch = make_batch([0, 1, 0], priors=[0.9, 0.1], difficulty=[0.0, 0.5, 1.0])
+    # In the first epoch T = T_0 = 1.
+    weights = Curriculum(CurriculumOptions()).weights(batch, START)
+    assert weights.tolist() == pytest.approx([1.0, math.exp(-0.5), math.exp(-1)])
+
+
+@settings(deadline=None, max_examples=60)
+@given(scores=st.lists(unit, min_size=1, max_size=6), schedule=st.sampled_from(SCHEDULES), epoch=st.integers(0, 49))
+def test_curriculum_is_fossil_with_uniform_priors_no_penalty_and_no_warmup(
+    scores: list[float], schedule: str, epoch: int
+) -> None:
+    course = TemperatureOptions(schedule=schedule)
+    batch = make_batch([0] * len(scores), priors=[0.25] * 4, difficulty=scores, is_augmented=[True] * len(scores))
+    progress = Progress(epoch, 50)
+    theirs = Curriculum(CurriculumOptions(temperature=course)).weights(batch, progress)
+    torch.testing.assert_close(plain_fossil(temperature=course).weights(batch, progress), theirs)
+
+
+def naive_temperature(schedule: str, s: float) -> float:
+    """T_t with T_0 = 1, T_min = .05, decay = 3."""
+    return {
+        "exponential_decay": max(0.05, math.exp(-3 * s)),
+        "exponential_growth": max(0.05, math.exp(-3 * (1 - s))),
+        "linear_decay": max(0.05, 1 - s),
+        "linear_growth": 0.05 + 0.95 * s,
+        "constant": 1.0,
+        "infinite": math.inf,
+    }[schedule]
+
+
+@st.composite
+def fossil_cases(draw: st.DrawFn) -> tuple[Batch, FossilOptions, Progress]:
+    classes, n = draw(st.integers(2, 4)), draw(st.integers(1, 6))
+    counts = draw(st.lists(st.integers(1, 1000), min_size=classes, max_size=classes))
+    several = {"min_size": n, "max_size": n}
+    batch = make_batch(
+        draw(st.lists(st.integers(0, classes - 1), **several)),
+        priors=[count / sum(counts) for count in counts],
+        difficulty=draw(st.lists(unit, **several)),
+        is_augmented=draw(st.lists(st.booleans(), **several)),
+    )
+    options = FossilOptions(
+        temperature=TemperatureOptions(schedule=draw(st.sampled_from(SCHEDULES))),
+        class_clamp=draw(st.none() | st.floats(0.1, 50)),
+        warmup_epochs=draw(st.integers(0, 10)),
+        gamma_initial=draw(unit),
+        gamma_scale=draw(st.floats(0, 5)),
+        gamma_max=draw(st.floats(0.1, 3)),
+    )
+    epochs = draw(st.integers(1, 60))
+    return batch, options, Progress(draw(st.integers(0, epochs - 1)), epochs)
+
+
+@settings(deadline=None, max_examples=150)
+@given(case=fossil_cases())
+def test_fossil_weight_is_the_product_of_its_four_terms(case: tuple[Batch, FossilOptions, Progress]) -> None:
+    batch, options, progress = case
+    s = progress.epoch / progress.epochs
+    temperature = naive_temperature(options.temperature.schedule, s)
+    gamma = max(0.0, min(options.gamma_scale * options.gamma_initial * s, options.gamma_max, 1.0))
+    ramp = min(1.0, (progress.epoch + 1) / options.warmup_epochs) if options.warmup_epochs else 1.0
+    priors = batch.class_priors.tolist()
+    expected = []
+    rows = zip(batch.targets.tolist(), batch.difficulty.tolist(), batch.is_augmented.tolist(), strict=True)
+    for y, d, augmented in rows:
+        class_term = min(1 / (len(priors) * priors[y]), options.class_clamp or math.inf)
+        expected.append(class_term * math.exp(-d / temperature) * (1 - gamma * augmented) * ramp)
+    weights = Fossil(options).weights(batch, progress)
+    assert weights.tolist() == pytest.approx(expected, rel=1e-9, abs=1e-15)
+
+
+@settings(deadline=None, max_examples=150)
+@given(case=fossil_cases())
+def test_fossil_weight_is_between_zero_and_one_over_the_number_of_classes_times_the_prior(
+    case: tuple[Batch, FossilOptions, Progress],
+) -> None:
+    batch, options, progress = case
+    weights = Fossil(options).weights(batch, progress)
+    assert (weights >= 0).all()
+    assert (weights <= (1 + 1e-12) / (batch.class_priors.shape[-1] * batch.own_prior())).all()
+
+
+def test_clamp_limits_the_class_term_alone() -> None:
+    batch = make_batch([0, 1, 1], priors=[0.9, 0.1], difficulty=[0.0, 0.0, 1.0])
+    weights = plain_fossil(class_clamp=2.0).weights(batch, START)
+    # 1/(2 * .9) is below the clamp, 1/(2 * .1) = 5 above it; the difficulty term comes on top.
+    assert weights.tolist() == pytest.approx([5 / 9, 2.0, 2 * math.exp(-1)])
+
+
+def test_penalty_of_one_is_exactly_zero_for_augmented_rows_and_leaves_originals_as_they_are() -> None:
+    batch = make_batch(
+        [0, 0, 1, 1],
+        priors=[0.9, 0.1],
+        difficulty=[0.2, 0.2, 0.9, 0.9],
+        is_augmented=[True, False, True, False],
+    )
+    progress = Progress(40, 50)
+    full = plain_fossil(gamma_initial=1.0, gamma_scale=10.0, gamma_max=3.0).weights(batch, progress)
+    none = plain_fossil().weights(batch, progress)
+    assert full[[0, 2]].tolist() == [0.0, 0.0]
+    assert torch.equal(full[[1, 3]], none[[1, 3]])
+    assert (none > 0).all()
+
+
+def test_default_penalty_grows_linearly_to_one_half() -> None:
+    # gamma_t = .5 t/T: .25 in the middle; the warm-up of five epochs is over.
+    batch = make_batch([0, 0], priors=[0.5, 0.5], is_augmented=[True, False])
+    weights = Fossil(FossilOptions()).weights(batch, Progress(25, 50))
+    assert weights.tolist() == pytest.approx([0.75, 1.0])
+
+
+def test_warmup_starts_above_zero_and_ends_after_its_epochs() -> None:
+    batch = make_batch([0], priors=[0.5, 0.5])
+    method = Fossil(FossilOptions(warmup_epochs=4))
+    weights = [method.weights(batch, Progress(epoch, 50)).item() for epoch in range(6)]
+    assert weights == pytest.approx([0.25, 0.5, 0.75, 1.0, 1.0, 1.0])
+
+
+@pytest.mark.parametrize("is_augmented", [False, True])
+def test_weight_of_the_hardest_sample_at_the_lowest_temperature_does_not_vanish_in_float32(is_augmented: bool) -> None:
+    batch = make_batch(
+        [0, 1],
+        priors=[0.999, 0.001],
+        difficulty=[1.0, 1.0],
+        is_augmented=[is_augmented] * 2,
+        dtype=torch.float32,
+    )
+    # T = .05, gamma = .99 * .5 and a warm-up of 1000 epochs, a tenth of it gone.
+    method = Fossil(FossilOptions(temperature=constant(0.05), warmup_epochs=1000))
+    weights = method.weights(batch, Progress(99, 100))
+    assert weights.dtype == torch.float32
+    penalty = 1 - 0.495 * is_augmented
+    expected = [math.exp(-20) * penalty * 0.1 / (2 * p) for p in (0.999, 0.001)]
+    assert weights.tolist() == pytest.approx(expected, rel=1e-4)
+    assert (weights > 0).all()
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_fossil_weights_are_finite_in_float32_in_every_epoch(schedule: str) -> None:
+    batch = make_batch(
+        [0, 1, 0, 1],
+        priors=[0.9999, 0.0001],
+        difficulty=[0.0, 0.0, 1.0, 1.0],
+        is_augmented=[False, True, True, False],
+        dtype=torch.float32,
+    )
+    method = Fossil(FossilOptions(temperature=TemperatureOptions(schedule=schedule), gamma_scale=4.0))
+    weights = torch.stack([method.weights(batch, Progress(epoch, 30)) for epoch in range(30)])
+    assert weights.isfinite().all()
+    assert (weights >= 0).all()
+
+
+# --- Lemma 3.2 ------------------------------------------------------------------------------------------------------
+
+
+def test_printed_lemma_fails_since_a_falling_temperature_lowers_the_weight_of_a_hard_sample() -> None:
+    hard, original = {"difficulty": 1.0, "gamma": 0.0}, {"is_augmented": False}
+    before = fossil_weight(temperature=1.0, **hard, **original)
+    after = fossil_weight(temperature=0.5, **hard, **original)
+    assert [before, after] == pytest.approx([math.exp(-1), math.exp(-2)])
+    # The same through the paper's own schedule, which never rises.
+    batch = make_batch([0], priors=[0.5, 0.5], difficulty=[1.0])
+    method = plain_fossil(temperature=TemperatureOptions(schedule="exponential_decay"))
+    weights = [method.weights(batch, Progress(epoch, 50)).item() for epoch in range(50)]
+    assert all(later <= earlier for earlier, later in pairwise(weights))
+    assert weights[0] == pytest.approx(math.exp(-1))
+    assert weights[-1] < 1e-7 * weights[0]
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    difficulty=unit,
+    low=temperatures,
+    rise=st.floats(0, 10),
+    gamma=unit,
+    kept=unit,
+    is_augmented=st.booleans(),
+)
+def test_weight_never_falls_where_temperature_does_not_fall_and_penalty_does_not_rise(
+    difficulty: float, low: float, rise: float, gamma: float, kept: float, is_augmented: bool
+) -> None:
+    sample = {"difficulty": difficulty, "is_augmented": is_augmented}
+    before = fossil_weight(temperature=low, gamma=gamma, **sample)
+    after = fossil_weight(temperature=low + rise, gamma=gamma * kept, **sample)
+    assert after >= before * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("schedule", RISING)
+def test_weight_never_falls_over_training_with_a_rising_temperature_and_no_penalty(schedule: str) -> None:
+    batch = make_batch([0, 1, 1], priors=[0.8, 0.2], difficulty=[0.0, 0.4, 1.0], is_augmented=[False, True, False])
+    method = Fossil(FossilOptions(temperature=TemperatureOptions(schedule=schedule), gamma_initial=0.0))
+    weights = torch.stack([method.weights(batch, Progress(epoch, 50)) for epoch in range(50)])
+    assert (weights[1:] >= weights[:-1] * (1 - 1e-12)).all()
+    assert (weights[-1] > weights[0]).all()
+
+
+def test_weight_falls_where_the_penalty_rises_although_the_temperature_does_not_fall() -> None:
+    sample = {"difficulty": 0.0, "temperature": 1.0, "is_augmented": True}
+    assert fossil_weight(gamma=0.0, **sample) == pytest.approx(1.0)
+    assert fossil_weight(gamma=0.25, **sample) == pytest.approx(0.75)
+
+
+# --- Every registered method ----------------------------------------------------------------------------------------
+
+
+def stacked_batch(columns: int, shape: tuple[int, ...] = (3, 7)) -> Batch:
+    """Random batches of several models; c = 1 means two classes."""
+    generator = torch.Generator().manual_seed(5)
+    classes = max(columns, 2)
+    priors = torch.rand(*shape[:-1], classes, generator=generator, dtype=torch.float64) + 0.1
+    return Batch(
+        (3 * torch.randn(*shape, columns, generator=generator, dtype=torch.float64)).requires_grad_(),
+        torch.randint(classes, shape, generator=generator),
+        torch.rand(shape, generator=generator, dtype=torch.float64),
+        torch.rand(shape, generator=generator) < 0.4,
+        priors / priors.sum(-1, keepdim=True),
+    )
+
+
+def part_of(batch: Batch, place: tuple[int, ...]) -> Batch:
+    """The batch of one model."""
+    parts = (batch.logits, batch.targets, batch.difficulty, batch.is_augmented, batch.class_priors)
+    return Batch(*(part[place] for part in parts))
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+@pytest.mark.parametrize("name", METHODS)
+def test_stack_of_models_gives_what_a_loop_over_models_gives(name: str, columns: int) -> None:
+    method, progress = make_method(METHODS[name].target, {}), Progress(7, 20)
+    for shape in ((3, 7), (2, 3, 4)):
+        batch = stacked_batch(columns, shape)
+        losses, weights = method.losses(batch), method.weights(batch, progress)
+        assert losses.shape == weights.shape == shape
+        for place in np.ndindex(shape[:-1]):
+            alone = part_of(batch, place)
+            torch.testing.assert_close(losses[place], method.losses(alone), rtol=1e-12, atol=1e-12)
+            torch.testing.assert_close(weights[place], method.weights(alone, progress), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+@pytest.mark.parametrize("name", METHODS)
+def test_weights_carry_no_gradient_and_are_not_negative_while_losses_carry_one(name: str, columns: int) -> None:
+    method, batch = make_method(METHODS[name].target, {}), stacked_batch(columns)
+    for epoch in range(20):
+        weights = method.weights(batch, Progress(epoch, 20))
+        assert not weights.requires_grad
+        assert (weights >= 0).all()
+        assert weights.isfinite().all()
+    assert method.losses(batch).requires_grad
+
+
+@pytest.mark.parametrize("name", [name for name, entry in METHODS.items() if not entry.uses_difficulty])
+def test_method_that_says_so_does_not_look_at_difficulty(name: str) -> None:
+    method = make_method(METHODS[name].target, {})
+    easy, hard = (make_batch([0, 1], priors=[0.9, 0.1], difficulty=[d, d]) for d in (0.0, 1.0))
+    assert torch.equal(method.weights(easy, START), method.weights(hard, START))
+    assert torch.equal(method.losses(easy), method.losses(hard))
+
+
+@pytest.mark.parametrize("name", [name for name, entry in METHODS.items() if entry.uses_difficulty])
+def test_method_that_asks_for_difficulty_looks_at_it(name: str) -> None:
+    method = make_method(METHODS[name].target, {})
+    easy, hard = (make_batch([0, 1], priors=[0.9, 0.1], difficulty=[d, d]) for d in (0.0, 1.0))
+    assert (method.weights(easy, START) > method.weights(hard, START)).all()
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_registry_agrees_with_the_class_that_it_names(name: str) -> None:
+    entry, cls = METHODS[name], class_of(name)
+    assert entry.uses_difficulty == cls.uses_difficulty
+    assert entry.options is cls.options_type
+    assert type(make_method(entry.target, {})) is cls
+
+
+def test_labels_and_classes_of_the_registry_are_unique_and_every_class_is_in_it() -> None:
+    labels = [entry.label for entry in METHODS.values()]
+    assert len(set(labels)) == len(labels)
+    classes = [class_of(name) for name in METHODS]
+    assert len(set(classes)) == len(classes)
+    assert set(classes) == classes_of_package()
+
+
+def test_unknown_option_of_a_method_is_an_error_that_names_it() -> None:
+    with pytest.raises(ValidationError, match="gama"):
+        make_method(METHODS["focal"].target, {"gama": 2.0})
+    with pytest.raises(ValidationError, match="gamma"):
+        make_method(METHODS["erm"].target, {"gamma": 2.0})
+
+
+def test_progress_is_the_share_of_epochs_that_are_over() -> None:
+    assert [Progress(epoch, 4).fraction for epoch in range(4)] == [0.0, 0.25, 0.5, 0.75]
+
+
+def test_prior_of_a_sample_is_that_of_its_class_in_its_own_model() -> None:
+    batch = Batch(
+        torch.zeros(2, 3, 1),
+        torch.tensor([[0, 1, 1], [1, 0, 0]]),
+        torch.zeros(2, 3),
+        torch.zeros(2, 3, dtype=torch.bool),
+        torch.tensor([[0.75, 0.25], [0.5, 0.5]]),
+    )
+    assert batch.own_prior().tolist() == [[0.75, 0.25, 0.25], [0.5, 0.5, 0.5]]

@@ -1,0 +1,153 @@
+"""A finished study plans exactly the jobs that a change asks for."""
+
+from __future__ import annotations
+
+import copy
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.workflow.study import AFTER_FOLDS, AFTER_STACKS, TINY, Study
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    finished = Study.create(tmp_path_factory.mktemp("study"))
+    finished.make()
+    return finished
+
+
+@contextmanager
+def edited(path: Path, text: str = "\n_EDITED = True\n") -> Iterator[None]:
+    before = path.read_text()
+    path.write_text(before + text)
+    try:
+        yield
+    finally:
+        path.write_text(before)
+
+
+@contextmanager
+def configured(study: Study, section: str, **changes: object) -> Iterator[None]:
+    before = study.config
+    study.config = copy.deepcopy(before)
+    study.config[section] |= changes
+    try:
+        yield
+    finally:
+        study.config = before
+
+
+def test_a_finished_study_has_every_table_and_figure_and_plans_nothing(study: Study) -> None:
+    for name in ("synthetic-results", "final-tuning"):
+        assert (study.root / f"results/tables/{name}.tex").stat().st_size > 500
+        assert (study.root / f"results/tables/{name}.csv").stat().st_size > 200
+    for name in ("synthetic-raincloud", "padufes-tradeoff"):
+        assert (study.root / f"results/figures/{name}.pdf").read_bytes().startswith(b"%PDF")
+        assert (study.root / f"results/figures/{name}.png").read_bytes().startswith(b"\x89PNG")
+    for name in ("synthetic-ir9", "phantom-internal"):
+        metrics = pd.read_parquet(study.root / f"results/metrics/{name}.parquet")
+        assert set(metrics["status"]) == {"ok"}
+        assert metrics["value"].notna().all()
+    assert study.planned() == Counter()
+
+
+def test_touching_every_file_reruns_nothing(study: Study) -> None:
+    now = time.time() + 5
+    for path in study.root.rglob("*"):
+        if ".snakemake" not in path.parts:
+            os.utime(path, (now, now))
+    assert study.planned() == Counter()
+
+
+def test_editing_a_plot_redraws_that_plot_only(study: Study) -> None:
+    with edited(study.root / "workflow/fossil/reporting/figures/padufes_tradeoff.py"):
+        assert study.planned() == Counter(["draw_padufes_tradeoff"])
+
+
+def test_editing_the_style_of_plots_redraws_all_plots_and_nothing_else(study: Study) -> None:
+    with edited(study.root / "workflow/fossil/reporting/style.py"):
+        planned = study.planned()
+    assert {"draw_padufes_tradeoff", "draw_synthetic_raincloud"} <= set(planned)
+    assert not any(rule.startswith(("train", "score", "collect", "compare", "make", "decode")) for rule in planned)
+
+
+def test_editing_a_loss_reruns_the_runs_that_use_it_and_what_follows(study: Study) -> None:
+    with edited(study.root / "workflow/fossil/methods/focal.py"):
+        assert study.planned() == Counter(train_fold=2, train_stacked=1) + AFTER_FOLDS + AFTER_STACKS
+        assert study.planned_runs() == {
+            "synthetic/ir9/focal",
+            "phantom/runs/focal-baseline/fold0-seed1",
+            "phantom/runs/focal-baseline/fold1-seed1",
+        }
+
+
+def test_editing_the_tests_of_differences_retrains_nothing(study: Study) -> None:
+    with edited(study.root / "workflow/fossil/evaluation/statistics.py"):
+        assert study.planned() == Counter(compare_methods=2, tabulate_final_tuning=1, tabulate_synthetic_results=1)
+
+
+def test_editing_the_configuration_module_without_another_default_reruns_nothing(study: Study) -> None:
+    with edited(study.root / "workflow/fossil/config.py"):
+        assert study.planned() == Counter()
+
+
+def test_values_on_the_command_line_are_read_as_in_a_file(study: Study) -> None:
+    planned = study.planned("--config", "images={seeds: [1, 2]}", "statistics={alpha: 0.9}", "allow_missing_runs=no")
+    assert planned["train_fold"] == 6
+
+
+def test_adding_a_seed_adds_only_its_runs(study: Study) -> None:
+    with configured(study, "images", seeds=[1, 2]):
+        assert study.planned() == Counter(train_fold=6) + AFTER_FOLDS
+        assert all(run.endswith("seed2") for run in study.planned_runs())
+
+
+def test_removing_a_method_only_evaluates_anew(study: Study) -> None:
+    with configured(study, "images", methods=["erm", "fossil"]):
+        assert study.planned() == AFTER_FOLDS
+
+
+def test_an_option_of_one_method_reruns_that_method_only(study: Study) -> None:
+    study.config = {**TINY, "methods": {"focal": {"gamma": 3.0}}}
+    try:
+        assert study.planned() == Counter(train_fold=2, train_stacked=1) + AFTER_FOLDS + AFTER_STACKS
+        assert all("focal" in run for run in study.planned_runs())
+    finally:
+        study.config = TINY
+
+
+def test_another_number_of_bootstrap_resamples_compares_anew_and_retrains_nothing(study: Study) -> None:
+    with configured(study, "statistics", resamples=300):
+        assert study.planned() == Counter(compare_methods=2, tabulate_final_tuning=1, tabulate_synthetic_results=1)
+
+
+def test_the_same_configuration_gives_byte_equal_metrics_with_one_core_and_with_two(
+    study: Study, tmp_path: Path
+) -> None:
+    again = Study.create(tmp_path)
+    names = ["results/metrics/synthetic-ir9.parquet", "results/metrics/phantom-internal.parquet"]
+    again.make(*names, cores=1)
+    for name in names:
+        assert (again.root / name).read_bytes() == (study.root / name).read_bytes(), name
+
+
+def test_a_missing_run_stops_the_comparison_or_is_counted_where_that_is_allowed(study: Study) -> None:
+    run = study.root / "results/phantom/runs/focal-baseline/fold1-seed1"
+    for path in run.iterdir():
+        path.unlink()
+    allowed = ("--config", "allow_missing_runs=true")
+    assert "train_fold" not in study.planned(*allowed)
+    study.make(*allowed)
+    metrics = pd.read_parquet(study.root / "results/metrics/phantom-internal.parquet")
+    missing = metrics[metrics["status"] == "missing"]
+    assert set(missing["method"]) == {"focal"}
+    assert missing["value"].isna().all()
+    assert "n = 1 of 2" in (study.root / "results/tables/final-tuning.tex").read_text().replace("$", "")
+    assert study.planned()["train_fold"] == 1
