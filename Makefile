@@ -27,7 +27,7 @@ lint: $(STAMP)
 	snakemake --lint > /dev/null
 
 bench: $(STAMP)
-	python tests/benchmarks/stacked.py
+	python -m tests.benchmarks.stacked
 
 schema: $(STAMP)
 	python -m fossil describe_config --settings '{}' \

@@ -1,8 +1,9 @@
 """How much faster one stacked job trains eight seeds than eight runs one after another, measured side by side.
 
-Compared with the stack, on the same data and for the same epochs, are the same code with one model at a time, and a plain
-PyTorch loop for each seed (torch.nn.Sequential, TensorDataset, DataLoader, torch.optim.Adam), with one thread as in the
-stack and with as many as PyTorch takes by itself. Only training is timed. Each way is warmed up and the rounds alternate.
+Compared with the stack, on the same data and for the same epochs, are the same code with one model at a time, and a
+plain PyTorch loop for each seed (torch.nn.Sequential, TensorDataset, DataLoader, torch.optim.Adam), with one thread as
+in the stack and with as many as PyTorch takes by itself. Only training is timed. Each way is warmed up and the rounds
+alternate.
 
 With the same code the ratio cannot exceed 8, the number of models, and only reaches it if a step of eight models costs
 what a step of one costs.

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fossil.data.folds import FoldError, load_fold, make_folds
+from fossil.data.fold_data import FoldDataError, load_fold
+from fossil.data.folds import FoldError, make_folds
 from fossil.stages import make_folds as folds_stage
 
 ROLES = {"train", "validation", "test"}

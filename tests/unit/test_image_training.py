@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 from fossil.config import FossilOptions, ImageTraining, NoOptions
-from fossil.data.folds import load_fold, make_folds
+from fossil.data.fold_data import load_fold
+from fossil.data.folds import make_folds
 from fossil.files import write_parquet
 from fossil.methods.base import Batch, Method, Progress
 from fossil.methods.erm import ERM

@@ -325,7 +325,7 @@ def load_config(values: Mapping[str, Any]) -> Config:
 
 
 def read_typed(value: Any) -> Any:
-    """Read the strings in a value as YAML: Snakemake's ``--config`` leaves 5, true and null inside a mapping strings."""
+    """Read the strings in a value as YAML: what Snakemake's ``--config`` gets inside a mapping stays strings."""
     if isinstance(value, Mapping):
         return {key: read_typed(inner) for key, inner in value.items()}
     if isinstance(value, list):

@@ -2,35 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedGroupKFold, train_test_split
 
 ROLES = ("train", "validation", "test")
-
-
-@dataclass(frozen=True)
-class FoldData:
-    """A data set as one fold sees it.
-
-    Attributes
-    ----------
-    table : DataFrame
-        The manifest with a column role; row i belongs to ``images[i]``.
-    images : array of uint8, shape (n, size, size, 3)
-        Mapped from the file, not read.
-    """
-
-    table: pd.DataFrame
-    images: NDArray[np.uint8]
-
-    def positions(self, role: str) -> NDArray[np.int64]:
-        """Positions of a role's images."""
-        return np.flatnonzero(self.table["role"] == role)
 
 
 class FoldError(ValueError):
@@ -72,15 +47,6 @@ def make_folds(manifest: pd.DataFrame, *, folds: int, validation_fraction: float
         _require_both_classes(manifest["label"], roles, fold)
         parts.append(pd.DataFrame({"image_id": manifest["image_id"], "fold": fold, "role": roles}))
     return pd.concat(parts, ignore_index=True)
-
-
-def load_fold(*, manifest: Path, folds: Path, images: Path, fold: int) -> FoldData:
-    """Bring manifest, roles and decoded images of one fold together."""
-    roles = pd.read_parquet(folds, filters=[("fold", "==", fold)])
-    table = pd.read_parquet(manifest).merge(roles[["image_id", "role"]], on="image_id", how="left", validate="1:1")
-    if table["role"].isna().any():
-        raise FoldError(f"{folds}: fold {fold} has no role for some images of {manifest}; make the folds again")
-    return FoldData(table, np.load(images, mmap_mode="r"))
 
 
 def _validation_patients(positive: pd.Series, fraction: float, *, seed: int, fold: int) -> list[str]:

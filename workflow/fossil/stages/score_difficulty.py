@@ -10,7 +10,7 @@ import pandas as pd
 import torch
 
 from fossil.config import ImageTraining, Strict
-from fossil.data.folds import load_fold
+from fossil.data.fold_data import load_fold
 from fossil.difficulty import Proxy, difficulty, stages
 from fossil.files import write_parquet
 from fossil.logs import logger, progress

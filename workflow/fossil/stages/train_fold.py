@@ -10,7 +10,7 @@ import pandas as pd
 import torch
 
 from fossil.config import ImageTraining, Strict
-from fossil.data.folds import FoldData, load_fold
+from fossil.data.fold_data import FoldData, load_fold
 from fossil.files import write_parquet, write_tensors
 from fossil.logs import logger, progress
 from fossil.methods.base import make_method

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from fossil.config import ImageTraining
-from fossil.data.folds import FoldData
+from fossil.data.fold_data import FoldData
 from fossil.methods.base import Method
 from fossil.training.backbone import InputConfig, make_backbone
 from fossil.training.device import device_name, prepare_device

@@ -1,0 +1,46 @@
+"""What a training job reads: a data set as one fold sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class FoldData:
+    """A data set as one fold sees it.
+
+    Attributes
+    ----------
+    table : DataFrame
+        The manifest with a column role; row i belongs to ``images[i]``.
+    images : array of uint8, shape (n, size, size, 3)
+        Mapped from the file, not read.
+    """
+
+    table: pd.DataFrame
+    images: NDArray[np.uint8]
+
+    def positions(self, role: str) -> NDArray[np.int64]:
+        """Positions of a role's images."""
+        return np.flatnonzero(self.table["role"] == role)
+
+
+class FoldDataError(ValueError):
+    """Manifest, folds and images do not belong together; the message says what is at odds."""
+
+
+def load_fold(*, manifest: Path, folds: Path, images: Path, fold: int) -> FoldData:
+    """Bring manifest, roles and decoded images of one fold together."""
+    roles = pd.read_parquet(folds, filters=[("fold", "==", fold)])
+    table = pd.read_parquet(manifest).merge(roles[["image_id", "role"]], on="image_id", how="left", validate="1:1")
+    if table["role"].isna().any():
+        raise FoldDataError(f"{folds}: fold {fold} has no role for some images of {manifest}; make the folds again")
+    array = np.load(images, mmap_mode="r")
+    if len(array) != len(table):
+        raise FoldDataError(f"{images} holds {len(array)} images, {manifest} lists {len(table)}; decode them again")
+    return FoldData(table, array)
