@@ -133,7 +133,9 @@ def test_half_of_many_rows_are_flipped_along_each_axis(axis: int, other: int) ->
 
 def test_the_two_flips_are_independent() -> None:
     n = 4000
-    parameters = draw(n)
-    both = int((parameters.flip(0) & parameters.flip(1)).sum())
+    corner = torch.zeros(4, 4)
+    corner[0, 0] = 1
+    found = augment(corner.expand(n, 3, 4, 4), torch.zeros(n, dtype=torch.bool), draw(n))
     low, high = binom.interval(1 - 1e-6, n, 0.25)
-    assert low <= both <= high
+    for row, column in ((0, 0), (0, -1), (-1, 0), (-1, -1)):
+        assert low <= int((found[:, 0, row, column] == 1).sum()) <= high

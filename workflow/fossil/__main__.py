@@ -19,8 +19,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import get_args, get_type_hints
 
+from pydantic import ValidationError
+
 import fossil.stages
 from fossil import provenance
+from fossil.config import explain
 from fossil.files import write_json
 from fossil.logs import logging_to, say
 
@@ -30,16 +33,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = sorted(module.name for module in pkgutil.iter_modules(fossil.stages.__path__))
     parser = argparse.ArgumentParser(prog="python -m fossil", description=__doc__)
     parser.add_argument("stage", choices=names, metavar="STAGE", help=", ".join(names))
-    chosen, rest = parser.parse_known_args(arguments)
-    stage = importlib.import_module(f"fossil.stages.{chosen.stage}")
-    options = _parser(chosen.stage, stage).parse_args(rest)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    name = parser.parse_args(given[:1]).stage
+    stage = importlib.import_module(f"fossil.stages.{name}")
+    options = _parser(name, stage).parse_args(given[1:])
     with logging_to(options.log):
         try:
-            _run(chosen.stage, stage, options)
+            _run(name, stage, options)
         except Exception as error:
             traceback.print_exc()
             where = f" (log: {options.log})" if options.log else ""
-            say(f"{chosen.stage}: {type(error).__name__}: {error}{where}")
+            message = "; ".join(explain(error)) if isinstance(error, ValidationError) else error
+            say(f"{name}: {type(error).__name__}: {message}{where}")
             return 1
     return 0
 
@@ -48,6 +53,8 @@ def _run(name: str, stage: ModuleType, options: argparse.Namespace) -> None:
     values = json.loads(options.settings)
     settings = stage.Settings.model_validate(values)
     paths = {key: getattr(options, key) for key in _arguments(stage)}
+    if options.record:
+        options.record.unlink(missing_ok=True)
     start = time.perf_counter()
     facts = stage.run(settings, **paths) or {}
     seconds = time.perf_counter() - start

@@ -41,13 +41,12 @@ def stages(scores: Tensor, *, count: int = 3) -> Tensor:
 
 
 def _softmax(logits: Tensor, _: Tensor) -> Tensor:
-    return -torch.expm1(class_log_probabilities(logits).amax(-1))
+    return class_log_probabilities(logits).amax(-1).expm1().abs()
 
 
 def _entropy(logits: Tensor, _: Tensor) -> Tensor:
     log_p = class_log_probabilities(logits)
-    entropy = -(log_p.exp() * log_p).sum(-1) / math.log(log_p.shape[-1])
-    return entropy.clamp(0.0, 1.0)
+    return ((log_p.exp() * log_p).sum(-1).abs() / math.log(log_p.shape[-1])).clamp_max(1.0)
 
 
 def _loss(logits: Tensor, targets: Tensor) -> Tensor:

@@ -27,7 +27,7 @@ def logging_to(path: Path | None) -> Iterator[None]:
     Progress keeps going to the terminal. Without a path, the log itself goes to the terminal.
     """
     if path is None:
-        logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
+        logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s", force=True)
         yield
         return
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -42,6 +42,7 @@ def logging_to(path: Path | None) -> Iterator[None]:
         try:
             yield
         finally:
+            logging.getLogger().handlers.clear()
             sys.stdout.flush()
             sys.stderr.flush()
             os.dup2(saved[0], 1)

@@ -10,8 +10,8 @@ from fossil.config import TemperatureOptions
 def temperature(fraction: float, options: TemperatureOptions) -> float:
     """Temperature T_t at the fraction t/T of training.
 
-    The decays fall from T_0 towards T_min, the growths rise from T_min towards T_0; the exponential ones are
-    max(T_min, T_0 exp(-decay s)) with s = t/T, and s = 1 - t/T for the growth.
+    With s = t/T: exponential_decay is max(T_min, T_0 exp(-decay s)), exponential_growth the same of 1 - s, linear_decay
+    max(T_min, T_0 (1 - s)), linear_growth T_min + (T_0 - T_min) s, constant T_0.
 
     Parameters
     ----------

@@ -50,6 +50,10 @@ wildcard_constraints:
     size=r"\d+",
 
 
+# Names in print, which tables and figures take from the registry.
+LABELS = json.dumps({name: entry.label for name, entry in METHODS.items()})
+
+
 def as_json(**settings):
     """Settings as JSON with sorted keys; models of the configuration become their values."""
     values = {

@@ -24,6 +24,7 @@ rule tabulate_synthetic_results:
             imbalance_ratio=SYNTHETIC.scenarios[HEADLINE].imbalance_ratio,
         ),
         code=stage_code("tabulate_synthetic_results"),
+        labels=LABELS,
     shell:
         "python -m fossil tabulate_synthetic_results --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
         "--metrics {input.metrics} --statistics {input.statistics} --tex {output.tex} --csv {output.csv}"
@@ -48,6 +49,7 @@ rule tabulate_final_tuning:
     params:
         settings=as_json(methods=IMAGES.methods, reference=IMAGES.reference, dataset=DATASET),
         code=stage_code("tabulate_final_tuning"),
+        labels=LABELS,
     shell:
         "python -m fossil tabulate_final_tuning --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
         "--metrics {input.metrics} --statistics {input.statistics} --dataset-record {input.dataset_record} "
@@ -75,6 +77,7 @@ rule draw_synthetic_raincloud:
             imbalance_ratio=SYNTHETIC.scenarios[HEADLINE].imbalance_ratio,
         ),
         code=stage_code("draw_synthetic_raincloud"),
+        labels=LABELS,
     shell:
         "python -m fossil draw_synthetic_raincloud --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
         "--metrics {input.metrics} --pdf {output.pdf} --png {output.png}"
@@ -97,6 +100,7 @@ rule draw_padufes_tradeoff:
     params:
         settings=as_json(methods=IMAGES.methods, dataset=DATASET),
         code=stage_code("draw_padufes_tradeoff"),
+        labels=LABELS,
     shell:
         "python -m fossil draw_padufes_tradeoff --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
         "--metrics {input.metrics} --pdf {output.pdf} --png {output.png}"

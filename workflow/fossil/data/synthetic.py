@@ -57,7 +57,13 @@ def make_synthetic(scenario: SyntheticScenario, *, seed: int) -> SyntheticData:
 
 
 def _split(data: Split, fraction: float, seed: int) -> tuple[Split, Split]:
-    kept_inputs, cut_inputs, kept_targets, cut_targets = train_test_split(
-        data.inputs, data.targets, test_size=fraction, stratify=data.targets, random_state=seed
-    )
+    try:
+        kept_inputs, cut_inputs, kept_targets, cut_targets = train_test_split(
+            data.inputs, data.targets, test_size=fraction, stratify=data.targets, random_state=seed
+        )
+    except ValueError as error:
+        raise ValueError(
+            f"synthetic.scenarios: {len(data.targets)} samples with {data.targets.sum()} of class 1 cannot be split at "
+            f"{fraction} (seed {seed}): {error}. Raise n_samples or lower imbalance_ratio"
+        ) from None
     return Split(kept_inputs, kept_targets), Split(cut_inputs, cut_targets)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from torch import Tensor
-from torchvision.ops import sigmoid_focal_loss
 
 from fossil.config import FocalOptions
 from fossil.likelihood import cross_entropy
@@ -13,19 +12,19 @@ from fossil.methods.base import Batch, Method
 class Focal(Method):
     """Cross-entropy times (1 - p_t)^gamma, with the gradient through both factors.
 
-    With one logit this is torchvision's loss. With K logits alpha, which names one of two classes, is an error.
+    With one logit, alpha weighs class 1 and 1 - alpha class 0. With one logit a class, alpha is an error. For
+    gamma >= 1 the values are those of torchvision's sigmoid_focal_loss, whose gradient is NaN for 0 < gamma < 1 as soon
+    as a sample is all but certain.
     """
 
     options_type = FocalOptions
 
     def losses(self, batch: Batch) -> Tensor:
         gamma, alpha = self.options.gamma, self.options.alpha
-        if batch.logits.shape[-1] == 1:
-            targets = batch.targets.to(batch.logits.dtype)
-            return sigmoid_focal_loss(
-                batch.logits.squeeze(-1), targets, alpha=-1 if alpha is None else alpha, gamma=gamma
-            )
-        if alpha is not None:
-            raise ValueError(f"alpha = {alpha} weighs one of two classes; with {batch.logits.shape[-1]} use null")
         entropy = cross_entropy(batch.logits, batch.targets)
-        return (-entropy).expm1().neg().clamp_min(0.0) ** gamma * entropy
+        losses = (-entropy).expm1().neg().clamp_min(0.0) ** gamma * entropy
+        if alpha is None:
+            return losses
+        if batch.logits.shape[-1] > 1:
+            raise ValueError(f"alpha = {alpha} needs a model with one logit, not {batch.logits.shape[-1]}; use null")
+        return (batch.targets * alpha + (1 - batch.targets) * (1 - alpha)) * losses

@@ -10,8 +10,9 @@ _QUANTILES = (0.05, 0.5, 0.95)
 
 def effective_sample_size(weights: Tensor) -> Tensor:
     """Kish's N_eff = (sum w)^2 / sum w^2 over the last axis; 0 where every weight is 0."""
-    squares = weights.square().sum(-1)
-    return weights.sum(-1).square() / squares.clamp_min(torch.finfo(weights.dtype).tiny)
+    tiny = torch.finfo(weights.dtype).tiny
+    relative = weights / weights.amax(-1, keepdim=True).clamp_min(tiny)  # squares of tiny weights would vanish
+    return relative.sum(-1).square() / relative.square().sum(-1).clamp_min(tiny)
 
 
 def summarise_epoch(
