@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 from scipy.stats import wilcoxon
 
-from fossil.config import METHODS, Config, ConfigError, load_config
+from fossil.config import METHODS, Config, ConfigError, load_config, read_typed
 from fossil.reporting.config_reference import schema_text, with_key_table
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -107,7 +107,7 @@ def test_a_wrong_value_is_an_error_that_names_its_key_what_was_expected_and_what
     (line,) = complaint(nested(key, value)).splitlines()
     assert line.startswith(f"{key}: ")
     assert expected in line
-    assert line.endswith(f"found {value!r}")
+    assert f"found {value!r}" in line
 
 
 @pytest.mark.parametrize(("key", "value"), [("images.seeds", [1, True]), ("synthetic.seeds", [1, "2"])])
@@ -485,3 +485,13 @@ configurations = some_of(
 def test_a_configuration_written_as_json_loads_back_equal(values: dict[str, Any]) -> None:
     config = load_config(values)
     assert load_config(json.loads(json.dumps(config.model_dump(mode="json")))) == config
+
+
+def test_a_number_that_yaml_reads_as_text_comes_with_a_hint() -> None:
+    message = complaint(yaml.safe_load("images: {training: {learning_rate: 1e-4}}"))
+    assert message.endswith("write 1.0e-4")
+
+
+def test_values_of_the_command_line_are_read_as_yaml_and_others_stay() -> None:
+    given = {"a": "5", "b": ["true", "null", "x"], "c": {"d": "1.5"}, "e": 7, "f": False}
+    assert read_typed(given) == {"a": 5, "b": [True, None, "x"], "c": {"d": 1.5}, "e": 7, "f": False}

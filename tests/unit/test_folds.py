@@ -153,8 +153,8 @@ def test_fewer_images_of_either_class_than_folds_are_an_error_that_names_the_key
 
 
 @pytest.mark.filterwarnings("ignore:The least populated class:UserWarning")
-def test_no_positive_image_at_all_is_an_error_that_names_fold_role_and_class() -> None:
-    assert complaint(many_patients(40, 0)).startswith("fold 0: no train image of class 1;")
+def test_no_positive_image_at_all_is_an_error_that_names_key_class_and_count() -> None:
+    assert complaint(many_patients(40, 0)).startswith("images.folds = 3, but class 1 has 0 images")
 
 
 def test_one_positive_patient_with_many_images_is_an_error_that_names_fold_and_class() -> None:

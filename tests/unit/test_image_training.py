@@ -336,13 +336,13 @@ def test_a_method_gets_the_difficulty_of_each_image_by_its_name(study: Study) ->
 
 
 def test_a_method_that_needs_difficulty_and_gets_none_is_an_error_that_names_it(study: Study) -> None:
-    with pytest.raises(FoldTrainingError, match="Fossil needs difficulty scores"):
+    with pytest.raises(FoldTrainingError, match="Fossil needs the fold's difficulty scores"):
         study.train(Fossil(FossilOptions()))
 
 
 def test_training_images_without_difficulty_are_an_error_that_counts_and_names_them(study: Study) -> None:
     ids = study.ids("train")
-    with pytest.raises(FoldTrainingError, match=f"no difficulty for 2 training images.*{ids[3]}"):
+    with pytest.raises(FoldTrainingError, match=f"the difficulty scores lack 2 training images.*{ids[3]}"):
         study.train(
             Fossil(FossilOptions()), difficulty=make_scores([name for name in ids if name not in {ids[3], ids[9]}])
         )

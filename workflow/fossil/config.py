@@ -7,6 +7,7 @@ the configuration: they receive the resolved values that they use, as JSON.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -287,19 +288,15 @@ class Config(Strict):
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        if self.images.training.weights == "package" and self.images.training.backbone not in PACKAGED_BACKBONES:
-            raise ValueError(
-                f"images.training.weights: package has no weights of {self.images.training.backbone}, "
-                f"only of {', '.join(PACKAGED_BACKBONES)}"
-            )
-        for name, options in self.methods.items():
-            _require_options(name, options)
-        for key, study, pairs in (
-            ("synthetic", self.synthetic, len(self.synthetic.seeds)),
-            ("images", self.images, len(self.images.seeds) * self.images.folds),
-        ):
-            _require_study(key, study)
-            _require_reachable_alpha(key, pairs, len(study.methods) - 1, self.statistics.alpha)
+        studies = (("synthetic", self.synthetic), ("images", self.images))
+        problems = [
+            *_weights_problems(self.images.training),
+            *(problem for name, options in self.methods.items() for problem in _options_problems(name, options)),
+            *(problem for key, study in studies for problem in _study_problems(key, study)),
+            *(problem for key, study in studies for problem in _alpha_problems(key, study, self.statistics.alpha)),
+        ]
+        if problems:
+            raise ValueError("\n".join(problems))
         return self
 
     def method_settings(self, name: str) -> dict[str, Any]:
@@ -349,45 +346,57 @@ def _explain(problem: Any) -> str:
         return f"{key}: unknown key"
     if problem["type"] == "value_error":
         return message if not problem["loc"] else f"{key}: {message}"
-    return f"{key}: {message}, found {problem['input']!r}"
+    hint = "; YAML reads 1e-4 as text, write 1.0e-4" if re.fullmatch(r"-?\d+e-?\d+", str(problem["input"])) else ""
+    return f"{key}: {message}, found {problem['input']!r}{hint}"
 
 
-def _require_known_methods(names: list[str]) -> None:
-    unknown = [name for name in names if name not in METHODS]
-    if unknown:
-        raise ValueError(f"unknown method {', '.join(unknown)}; known: {', '.join(METHODS)}")
+def _weights_problems(training: ImageTraining) -> list[str]:
+    if training.weights == "none" or training.backbone in PACKAGED_BACKBONES:
+        return []
+    return [
+        f"images.training.weights: package has no weights of {training.backbone}, only of "
+        f"{', '.join(PACKAGED_BACKBONES)}"
+    ]
 
 
-def _require_options(name: str, options: dict[str, Any]) -> None:
+def _options_problems(name: str, options: dict[str, Any]) -> list[str]:
+    if name not in METHODS:
+        return [f"methods.{name}: {_unknown([name])}"]
     try:
-        _require_known_methods([name])
         METHODS[name].options.model_validate(options)
     except ValidationError as error:
-        raise ValueError("\n".join(f"methods.{name}.{problem}" for problem in explain(error))) from None
-    except ValueError as error:
-        raise ValueError(f"methods.{name}: {error}") from None
+        return [f"methods.{name}.{problem}" for problem in explain(error)]
+    return []
 
 
-def _require_study(key: str, study: SyntheticStudy | ImageStudy) -> None:
-    try:
-        _require_known_methods(study.methods)
-    except ValueError as error:
-        raise ValueError(f"{key}.methods: {error}") from None
+def _study_problems(key: str, study: SyntheticStudy | ImageStudy) -> list[str]:
+    problems = []
+    unknown = [name for name in study.methods if name not in METHODS]
+    if unknown:
+        problems.append(f"{key}.methods: {_unknown(unknown)}")
     for field in ("methods", "seeds"):
         values = getattr(study, field)
         if not values:
-            raise ValueError(f"{key}.{field}: empty")
+            problems.append(f"{key}.{field}: empty")
         if len(set(values)) != len(values):
-            raise ValueError(f"{key}.{field}: {values} names one twice")
+            problems.append(f"{key}.{field}: {values} names one twice")
     if study.reference not in study.methods:
-        raise ValueError(f"{key}.reference: {study.reference!r} is not in {key}.methods {study.methods}")
+        problems.append(f"{key}.reference: {study.reference!r} is not in {key}.methods {study.methods}")
+    return problems
 
 
-def _require_reachable_alpha(key: str, pairs: int, comparisons: int, alpha: float) -> None:
+def _alpha_problems(key: str, study: SyntheticStudy | ImageStudy, alpha: float) -> list[str]:
+    folds = study.folds if isinstance(study, ImageStudy) else 1
+    pairs = folds * len(study.seeds)
     smallest = 2 / 2**pairs
-    if comparisons and smallest > alpha:
-        keys = f"{key}.seeds" if key == "synthetic" else f"{key}.seeds x {key}.folds"
-        raise ValueError(
-            f"{keys}: {pairs} pairs cannot reach statistics.alpha = {alpha}: a two-sided Wilcoxon or sign-flip test of "
-            f"{pairs} pairs gives at least p = 2/2^{pairs} = {smallest:.3g}. Add seeds, or set statistics.alpha higher"
-        )
+    if len(study.methods) == 1 or smallest <= alpha:
+        return []
+    keys = f"{key}.seeds" if folds == 1 else f"{key}.seeds x {key}.folds"
+    return [
+        f"{keys}: {pairs} pairs cannot reach statistics.alpha = {alpha}: a two-sided Wilcoxon or sign-flip test of "
+        f"{pairs} pairs gives at least p = 2/2^{pairs} = {smallest:.3g}. Add seeds, or set statistics.alpha higher"
+    ]
+
+
+def _unknown(names: list[str]) -> str:
+    return f"unknown method {', '.join(names)}; known: {', '.join(METHODS)}"

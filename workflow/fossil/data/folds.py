@@ -6,6 +6,7 @@ import pandas as pd
 from sklearn.model_selection import StratifiedGroupKFold, train_test_split
 
 ROLES = ("train", "validation", "test")
+_CLASSES = (0, 1)
 
 
 class FoldError(ValueError):
@@ -36,6 +37,11 @@ def make_folds(manifest: pd.DataFrame, *, folds: int, validation_fraction: float
     patients = manifest["patient_id"].nunique()
     if patients < folds:
         raise FoldError(f"{patients} patients cannot be divided into images.folds = {folds} folds")
+    counts = manifest["label"].value_counts().reindex(_CLASSES, fill_value=0)
+    if counts.min() < folds:
+        raise FoldError(
+            f"images.folds = {folds}, but class {counts.idxmin()} has {counts.min()} images; every fold must test both"
+        )
     splitter = StratifiedGroupKFold(n_splits=folds, shuffle=True, random_state=seed)
     parts = []
     for fold, (_, test) in enumerate(splitter.split(manifest, manifest["label"], manifest["patient_id"])):
@@ -65,9 +71,9 @@ def _validation_patients(positive: pd.Series, fraction: float, *, seed: int, fol
 def _require_both_classes(labels: pd.Series, roles: pd.Series, fold: int) -> None:
     for role in ROLES:
         counts = labels[roles == role].value_counts()
-        for label in (0, 1):
+        for label in _CLASSES:
             if not counts.get(label, 0):
                 raise FoldError(
-                    f"fold {fold}: no {role} image of class {label}; use fewer images.folds, another "
-                    "images.fold_seed or more images of that class"
+                    f"fold {fold}: no {role} image of class {label}; use fewer images.folds, a larger "
+                    "images.validation_fraction, another images.fold_seed or more images of that class"
                 )

@@ -6,6 +6,7 @@ is drawn into the same layout and read by the same code.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,14 +92,19 @@ def read_manifest(metadata: Path, images: Path, *, positive: Sequence[str], allo
 def _read_metadata(metadata: Path) -> pd.DataFrame:
     if not metadata.is_file():
         raise ManifestError(f"{metadata}: no such file; datasets.pad_ufes_20.root must hold metadata.csv")
-    table = pd.read_csv(metadata, dtype={"patient_id": str, "img_id": str, "diagnostic": str})
+    try:
+        table = pd.read_csv(metadata, dtype=dict.fromkeys(_COLUMNS, str), skip_blank_lines=False, index_col=False)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+        raise ManifestError(f"{metadata}: not a CSV file in UTF-8: {error}") from None
     absent = [column for column in _COLUMNS if column not in table]
     if absent:
         raise ManifestError(
             f"{metadata}: no column {', '.join(absent)}; found {', '.join(map(str, table.columns))}. "
             "Expected the columns of PAD-UFES-20's metadata.csv"
         )
+    table = table.dropna(how="all")
     for column in _COLUMNS:
+        table[column] = table[column].str.strip()
         empty = table.index[table[column].isna()]
         if len(empty):
             raise ManifestError(f"{metadata}: {column} is empty in line {_some(empty + 2)}")
@@ -124,9 +130,8 @@ def _find_images(images: Path, wanted: set[str]) -> dict[str, Path]:
     if not images.is_dir():
         raise ManifestError(f"{images}: no such folder of images")
     found: dict[str, Path] = {}
-    for path in sorted(images.rglob("*")):
-        if path.name not in wanted or not path.is_file():
-            continue
+    files = (Path(folder, name) for folder, _, names in os.walk(images, followlinks=True) for name in names)
+    for path in sorted(path for path in files if path.name in wanted):
         if path.name in found:
             raise ManifestError(f"{path.name} is there twice: {found[path.name]} and {path}; remove one")
         found[path.name] = path

@@ -22,10 +22,11 @@ def config_schema() -> dict[str, Any]:
         ref_template="#/$defs/{model}",
     )
     schema = definitions["$defs"].pop("Config")
-    schema["properties"]["methods"] |= {
-        "properties": {name: references[entry.options, "validation"] for name, entry in METHODS.items()},
-        "additionalProperties": False,
-    }
+    named = schema["properties"]["methods"]
+    del named["patternProperties"]
+    named["properties"] = {name: references[entry.options, "validation"] for name, entry in METHODS.items()}
+    named["additionalProperties"] = False
+    definitions["$defs"]["SyntheticStudy"]["properties"]["scenarios"]["additionalProperties"] = False
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Configuration of the FOSSIL study",

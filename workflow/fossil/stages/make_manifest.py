@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pydantic import Field
+
 from fossil.config import Strict
 from fossil.data.pad_ufes_20 import read_manifest
 from fossil.files import write_parquet
@@ -14,7 +16,7 @@ class Settings(Strict):
     """What is positive, and whether rows may lack their image."""
 
     dataset: str
-    positive: list[str]
+    positive: list[str] = Field(min_length=1)
     allow_missing: bool
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import timm
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file
 from timm.data import resolve_model_data_config
 from torch import Tensor, nn
@@ -23,11 +24,16 @@ class BackboneError(ValueError):
 
 @dataclass(frozen=True)
 class InputConfig:
-    """What a backbone expects of its input: channel means and deviations for values in [0, 1], and the resampling."""
+    """What a backbone expects of its input.
+
+    Channel means and deviations for values in [0, 1], the resampling, and the only height and width in pixels that it
+    takes, or None if it takes any.
+    """
 
     mean: tuple[float, float, float]
     std: tuple[float, float, float]
     interpolation: str
+    only_size: int | None = None
 
 
 def make_backbone(name: str, *, weights: Path | None, seed: int) -> tuple[nn.Module, InputConfig]:
@@ -48,18 +54,20 @@ def make_backbone(name: str, *, weights: Path | None, seed: int) -> tuple[nn.Mod
     BackboneError
         If timm has no such model or the tensors do not fit it.
     """
-    if not timm.is_model(name):
-        raise BackboneError(f"images.training.backbone: timm {timm.__version__} has no model {name!r}")
     torch.manual_seed(seed)
-    model = timm.create_model(name, pretrained=False, num_classes=1)
+    try:
+        model = timm.create_model(name, pretrained=False, num_classes=1)
+    except RuntimeError as error:
+        raise BackboneError(f"images.training.backbone: timm {timm.__version__} has no {name!r}: {error}") from None
     head = model.get_classifier()
     if isinstance(head, nn.Linear):
         nn.init.normal_(head.weight, std=_HEAD_STD)
         nn.init.zeros_(head.bias)
     if weights is not None:
-        _load(model, load_file(weights), weights)
+        _load(model, weights)
     config = resolve_model_data_config(model)
-    return model, InputConfig(config["mean"], config["std"], config["interpolation"])
+    only_size = config["input_size"][-1] if model.pretrained_cfg.get("fixed_input_size") else None
+    return model, InputConfig(config["mean"], config["std"], config["interpolation"], only_size)
 
 
 def package_weights(name: str) -> dict[str, Tensor]:
@@ -85,7 +93,11 @@ def package_weights(name: str) -> dict[str, Tensor]:
     return {ours: tensor for (_, tensor), (ours, _) in pairs}
 
 
-def _load(model: nn.Module, tensors: dict[str, Tensor], path: Path) -> None:
+def _load(model: nn.Module, path: Path) -> None:
+    try:
+        tensors = load_file(path)
+    except SafetensorError as error:
+        raise BackboneError(f"{path}: not a safetensors file: {error}") from None
     head = model.get_classifier()
     own = {name for name, module in model.named_modules() if module is head}
     kept = {name: tensor for name, tensor in tensors.items() if name.rpartition(".")[0] not in own}
@@ -94,5 +106,6 @@ def _load(model: nn.Module, tensors: dict[str, Tensor], path: Path) -> None:
     except RuntimeError as error:
         raise BackboneError(f"{path}: {error}") from None
     missing = [name for name in missing if name.rpartition(".")[0] not in own]
+    unexpected = [name for name in unexpected if not name.endswith("num_batches_tracked")]
     if missing or unexpected:
         raise BackboneError(f"{path}: tensors missing {missing[:5]}, not expected {unexpected[:5]}")

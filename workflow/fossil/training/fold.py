@@ -69,6 +69,10 @@ def train_fold(
             f"images.training.interpolation is {training.interpolation}, but {training.backbone} expects "
             f"{inputs.interpolation}"
         )
+    if inputs.only_size not in (None, training.size):
+        raise FoldTrainingError(
+            f"images.training.size is {training.size}, but {training.backbone} takes {inputs.only_size} pixels only"
+        )
     model = model.to(device, memory_format=torch.channels_last)
     images = torch.from_numpy(np.array(data.images)).to(device)
     labels = torch.tensor(data.table["label"].to_numpy(), device=device)
@@ -88,12 +92,13 @@ def _rows(data: FoldData, labels: Tensor, method: Method, difficulty: pd.DataFra
     scores = torch.zeros(len(positions), device=labels.device)
     if method.uses_difficulty:
         if difficulty is None:
-            raise FoldTrainingError(f"{type(method).__name__} needs difficulty scores")
+            raise FoldTrainingError(f"{type(method).__name__} needs the fold's difficulty scores (--difficulty)")
         ids = data.table["image_id"].iloc[positions]
         found = difficulty.set_index("image_id")["difficulty"].reindex(list(ids))
         if found.isna().any():
             raise FoldTrainingError(
-                f"no difficulty for {int(found.isna().sum())} training images, e.g. {found.index[found.isna()][0]}"
+                f"the difficulty scores lack {int(found.isna().sum())} training images, e.g. "
+                f"{found.index[found.isna()][0]}; run score_difficulty on these folds again"
             )
         scores = torch.from_numpy(found.to_numpy(dtype="float32")).to(labels.device)
     image = torch.from_numpy(positions).to(labels.device)

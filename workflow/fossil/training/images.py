@@ -58,9 +58,13 @@ class ImageResult:
 
 
 def training_rows(image: Tensor, target: Tensor, difficulty: Tensor, *, copies: int) -> TrainingRows:
-    """Make training rows of originals, each of shape (n,), with ``copies`` augmented copies of each minority image."""
-    minority = int(target.float().mean() < 0.5)
-    again = (target == minority).nonzero().squeeze(-1).repeat(copies)
+    """Make training rows of originals, each of shape (n,), with ``copies`` augmented copies of each minority image.
+
+    Where both classes have as many images, none is the minority and there are no copies.
+    """
+    positive = int(target.sum())
+    minority = int(2 * positive < len(target))
+    again = (target == minority).nonzero().squeeze(-1).repeat(copies if 2 * positive != len(target) else 0)
     order = torch.cat([torch.arange(len(target), device=target.device), again])
     is_augmented = torch.arange(len(order), device=target.device) >= len(target)
     return TrainingRows(image[order], target[order], difficulty[order], is_augmented)
