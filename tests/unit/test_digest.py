@@ -178,6 +178,16 @@ def test_listing_digest_sees_names_and_sizes_and_not_times(tmp_path: Path) -> No
 def test_listing_digest_is_the_same_for_the_same_files_elsewhere(tmp_path: Path) -> None:
     for root in ("one", "two"):
         (tmp_path / root / "sub").mkdir(parents=True)
-        (tmp_path / root / "sub" / "x").write_bytes(b"abc")
+        (tmp_path / root / "sub" / "x.png").write_bytes(b"abc")
     assert listing_digest(tmp_path / "one") == listing_digest(tmp_path / "two")
     assert listing_digest(tmp_path / "one") != listing_digest(tmp_path / "one" / "sub")
+
+
+def test_listing_digest_passes_over_files_that_are_no_images(tmp_path: Path) -> None:
+    (tmp_path / "a.PNG").write_bytes(b"12345")
+    before = listing_digest(tmp_path)
+    (tmp_path / "notes.txt").write_text("new")
+    (tmp_path / "._a.png").write_bytes(b"of the file system")
+    assert listing_digest(tmp_path) == before
+    (tmp_path / "b.jpg").write_bytes(b"1")
+    assert listing_digest(tmp_path) != before

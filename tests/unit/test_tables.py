@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from tests.requirements import require_program
 
 from fossil.config import Statistics
 from fossil.evaluation.statistics import compare_methods
@@ -71,11 +71,9 @@ def cells(tex: str, label: str) -> list[str]:
 
 
 def compiles(tex: str, folder: Path) -> None:
-    if shutil.which("pdflatex") is None:
-        pytest.skip("pdflatex is not installed")
     document = [r"\documentclass{article}", r"\usepackage[margin=1in]{geometry}", r"\usepackage{booktabs}"]
     (folder / "t.tex").write_text("\n".join([*document, r"\begin{document}", tex, r"\end{document}"]))
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
+    command = [require_program("pdflatex"), "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
     assert done.returncode == 0, done.stdout[-2000:]
     assert "Overfull" not in done.stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from functools import cache
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import grimp
 
 _PACKAGE = "fossil"
 _ROOT = Path(__file__).parent
+
+_IMAGE_SUFFIXES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"})
 
 # What the configuration decides reaches a stage as settings, which count on their own.
 _NOT_COUNTED = frozenset({"fossil.config"})
@@ -32,11 +35,14 @@ def imported_modules(*modules: str) -> set[str]:
 
 
 def listing_digest(folder: Path) -> str:
-    """Digest the relative names and sizes of all files below a folder; their times do not count."""
-    files = sorted(
-        (path.relative_to(folder).as_posix(), path.stat().st_size) for path in folder.rglob("*") if path.is_file()
+    """Digest the relative names and sizes of the images below a folder; times and other files do not count."""
+    files = (Path(parent, name) for parent, _, names in os.walk(folder, followlinks=True) for name in names)
+    images = sorted(
+        (path.relative_to(folder).as_posix(), path.stat().st_size)
+        for path in files
+        if path.suffix.lower() in _IMAGE_SUFFIXES and not path.name.startswith(".")
     )
-    return hashlib.sha256(repr(files).encode()).hexdigest()[:16]
+    return hashlib.sha256(repr(images).encode()).hexdigest()[:16]
 
 
 @cache

@@ -14,17 +14,20 @@ class DeviceError(RuntimeError):
 def prepare_device(accelerator: Literal["auto", "cpu", "cuda"], *, threads: int) -> torch.device:
     """Choose the device, fix the number of CPU threads and ask for deterministic algorithms.
 
+    On a CPU an operation without one is an error; on a GPU it is a warning in the log, and two runs may differ there.
+
     Raises
     ------
     DeviceError
         If CUDA is asked for and not available.
     """
-    torch.set_num_threads(threads)
-    torch.use_deterministic_algorithms(True)
     available = torch.cuda.is_available()
     if accelerator == "cuda" and not available:
         raise DeviceError("images.training.accelerator is cuda, but torch finds no CUDA device; set it to cpu or auto")
-    return torch.device("cuda" if available and accelerator != "cpu" else "cpu")
+    device = torch.device("cuda" if available and accelerator != "cpu" else "cpu")
+    torch.set_num_threads(threads)
+    torch.use_deterministic_algorithms(True, warn_only=device.type == "cuda")
+    return device
 
 
 def device_name(device: torch.device) -> str:
