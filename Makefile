@@ -1,7 +1,9 @@
 # make run    set up everything and run the study with config/config.yaml
 # make test   set up everything and run linters and all tests
 # make bench  set up everything and print the benchmarks' ratios
+# make schema write the configuration's schema and its table of keys anew
 # make lock   resolve envs/requirements.lock anew from pyproject.toml
+# make clean  remove what the study made, and no data of yours
 
 PYTHON ?= python3
 VENV := .venv
@@ -45,4 +47,4 @@ $(STAMP): envs/requirements.lock pyproject.toml
 	touch $@
 
 clean:
-	rm -rf results/*/ data/processed data/raw .snakemake
+	rm -rf results/*/ data/processed data/raw/phantom data/raw/weights .snakemake

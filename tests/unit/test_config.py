@@ -475,7 +475,7 @@ configurations = some_of(
         curriculum=some_of(temperature=temperatures),
         fossil=some_of(temperature=temperatures, class_clamp=st.none() | positive, warmup_epochs=st.integers(0, 9)),
     ),
-    statistics=some_of(confidence=fraction, shuffles=st.integers(1, 10**6)),
+    statistics=some_of(confidence=fraction, shuffles=st.integers(100, 10**6)),
     allow_missing_runs=st.booleans(),
 )
 

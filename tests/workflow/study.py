@@ -23,12 +23,12 @@ TINY: dict[str, Any] = {
         "seeds": [1, 2],
         "training": {"epochs": 2, "hidden": [8]},
     },
-    "datasets": {"phantom": {"images": 80, "size": 32, "imbalance_ratio": 3.0}},
+    "datasets": {"phantom": {"images": 90, "imbalance_ratio": 3.0}},
     "images": {
         "methods": ["erm", "focal", "fossil"],
         "seeds": [1],
         "folds": 2,
-        "training": {"size": 32, "epochs": 1},
+        "training": {"epochs": 1},
     },
     "statistics": {"alpha": 1.0, "resamples": 200},
 }

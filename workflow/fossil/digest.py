@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from functools import cache
 from pathlib import Path
 
 import grimp
+
+from fossil.files import visible_files
 
 _PACKAGE = "fossil"
 _ROOT = Path(__file__).parent
@@ -15,7 +16,7 @@ _ROOT = Path(__file__).parent
 _IMAGE_SUFFIXES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"})
 
 # What the configuration decides reaches a stage as settings, which count on their own.
-_NOT_COUNTED = frozenset({"fossil.config"})
+_NOT_COUNTED = "fossil.config"
 
 
 def code_digest(*modules: str) -> str:
@@ -31,16 +32,15 @@ def imported_modules(*modules: str) -> set[str]:
     graph = _graph()
     found = set(modules).union(*(graph.find_upstream_modules(module) for module in modules))
     packages = {".".join(parts[:end]) for parts in (m.split(".") for m in found) for end in range(1, len(parts))}
-    return (found | packages) - _NOT_COUNTED
+    return {m for m in found | packages if m != _NOT_COUNTED and not m.startswith(f"{_NOT_COUNTED}.")}
 
 
 def listing_digest(folder: Path) -> str:
     """Digest the relative names and sizes of the images below a folder; times and other files do not count."""
-    files = (Path(parent, name) for parent, _, names in os.walk(folder, followlinks=True) for name in names)
     images = sorted(
         (path.relative_to(folder).as_posix(), path.stat().st_size)
-        for path in files
-        if path.suffix.lower() in _IMAGE_SUFFIXES and not path.name.startswith(".")
+        for path in visible_files(folder)
+        if path.suffix.lower() in _IMAGE_SUFFIXES
     )
     return hashlib.sha256(repr(images).encode()).hexdigest()[:16]
 

@@ -20,10 +20,10 @@ def atomic_path(path: Path) -> Iterator[Path]:
     """Give a temporary path in the same folder that takes the final name when the block ends well.
 
     The temporary name keeps the suffix, for writers that go by it. After an error nothing is left under either name
-    that was not there before.
+    that was not there before; what a killed process leaves, the next one overwrites.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
+    temporary = path.with_name(f".{path.stem}.partial{path.suffix}")
     try:
         yield temporary
         temporary.replace(path)
@@ -65,6 +65,14 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
 
     with atomic_path(path) as temporary:
         temporary.write_bytes(save({name: tensor.contiguous() for name, tensor in tensors.items()}))
+
+
+def visible_files(folder: Path) -> Iterator[Path]:
+    """Find the files below a folder, through links to folders too, but not hidden ones and not dangling links."""
+    for parent, folders, names in os.walk(folder, followlinks=True):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        paths = (Path(parent, name) for name in names if not name.startswith("."))
+        yield from (path for path in paths if path.is_file())
 
 
 def sha256(path: Path) -> str:

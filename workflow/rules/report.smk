@@ -47,7 +47,13 @@ rule tabulate_final_tuning:
         mem_mb=1000,
         runtime=10,
     params:
-        settings=as_json(methods=IMAGES.methods, reference=IMAGES.reference, dataset=DATASET),
+        settings=as_json(
+            methods=IMAGES.methods,
+            reference=IMAGES.reference,
+            dataset=DATASET,
+            augmented_copies=IMAGES.training.augmented_copies,
+            class_priors=IMAGES.training.class_priors,
+        ),
         code=stage_code("tabulate_final_tuning"),
         labels=LABELS,
     shell:
@@ -108,12 +114,12 @@ rule draw_padufes_tradeoff:
 
 rule synthetic:
     input:
-        rules.tabulate_synthetic_results.output.tex,
-        rules.draw_synthetic_raincloud.output.png,
+        rules.tabulate_synthetic_results.output,
+        rules.draw_synthetic_raincloud.output,
         expand("results/statistics/synthetic-{scenario}.csv", scenario=SYNTHETIC.scenarios),
 
 
 rule images:
     input:
-        rules.tabulate_final_tuning.output.tex,
-        rules.draw_padufes_tradeoff.output.png,
+        rules.tabulate_final_tuning.output,
+        rules.draw_padufes_tradeoff.output,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
 from fossil.files import atomic_path, sha256
+from fossil.logs import progress
 
 Interpolation = Literal["bilinear", "bicubic", "lanczos"]
 
@@ -58,7 +59,8 @@ def decode_images(
             return None
 
         with ThreadPoolExecutor(threads) as pool:
-            problems = [problem for problem in pool.map(decode, range(len(paths))) if problem]
+            done = progress(pool.map(decode, range(len(paths))), description="Decoding images", total=len(paths))
+            problems = [problem for problem in done if problem]
         if problems:
             more = f"\n... and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
             raise DecodeError(f"{len(problems)} of {len(paths)} images:\n" + "\n".join(problems[:_SHOWN]) + more)

@@ -6,14 +6,14 @@ is drawn into the same layout and read by the same code.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
-from fossil.files import sha256
+from fossil.files import sha256, visible_files
+from fossil.logs import progress
 
 _COLUMNS = ("patient_id", "diagnostic", "img_id")
 _SHOWN = 5
@@ -81,7 +81,7 @@ def read_manifest(metadata: Path, images: Path, *, positive: Sequence[str], allo
             "is_augmented": False,
             "source_id": table["img_id"],
             "path": [path.relative_to(images).as_posix() for path in paths],
-            "sha256": [sha256(path) for path in paths],
+            "sha256": [sha256(path) for path in progress(paths, description="Hashing images", total=len(paths))],
         }
     )
     if "true_difficulty" in table:
@@ -130,8 +130,7 @@ def _find_images(images: Path, wanted: set[str]) -> dict[str, Path]:
     if not images.is_dir():
         raise ManifestError(f"{images}: no such folder of images")
     found: dict[str, Path] = {}
-    files = (Path(folder, name) for folder, _, names in os.walk(images, followlinks=True) for name in names)
-    for path in sorted(path for path in files if path.name in wanted):
+    for path in sorted(path for path in visible_files(images) if path.name in wanted):
         if path.name in found:
             raise ManifestError(f"{path.name} is there twice: {found[path.name]} and {path}; remove one")
         found[path.name] = path

@@ -11,7 +11,6 @@ Beer-Lambert law: pigment and hair have an optical density a channel, and light 
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -284,7 +283,7 @@ def _step(value: Floats) -> Floats:
 @contextmanager
 def _atomic_folder(path: Path, *, cleared: Path) -> Iterator[Path]:
     """Give a temporary folder that takes the final name when the block ends well; the file ``cleared`` goes before."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = path.with_name(f".{path.name}.partial")
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
     try:

@@ -14,6 +14,10 @@ from fossil.evaluation.metrics import METRICS, prediction_metrics, training_metr
 from fossil.files import read_json
 
 
+class CollectError(ValueError):
+    """There is nothing to collect; the message names the folder and what to do."""
+
+
 def collect_stacked(root: Path, *, study: str, methods: Sequence[str], seeds: Sequence[int]) -> pd.DataFrame:
     """Compute the metrics of a synthetic scenario: ``root/{method}/`` holds all seeds of a method."""
     rows: list[dict[str, Any]] = []
@@ -29,7 +33,7 @@ def collect_stacked(root: Path, *, study: str, methods: Sequence[str], seeds: Se
             mine, epochs = predictions[predictions["seed"] == seed], history[history["seed"] == seed]
             status = "failed" if str(seed) in failed else "ok" if len(mine) else "missing"
             rows += _rows(study, method, None, seed, status, mine, epochs)
-    return _table(rows)
+    return _table(rows, root)
 
 
 def collect_folds(root: Path, *, study: str, methods: Sequence[str], folds: int, seeds: Sequence[int]) -> pd.DataFrame:
@@ -47,7 +51,7 @@ def collect_folds(root: Path, *, study: str, methods: Sequence[str], folds: int,
                 test = predictions[predictions["role"] == "test"]
                 history = pd.read_parquet(folder / "history.parquet")
                 rows += _rows(study, method, fold, seed, status, test, history)
-    return _table(rows)
+    return _table(rows, root)
 
 
 def _rows(
@@ -69,5 +73,8 @@ def _rows(
     return [{**key, "metric": metric, "value": values.get(metric, math.nan), "status": status} for metric in METRICS]
 
 
-def _table(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    return pd.DataFrame(rows).astype({"fold": "Int64", "seed": "int64", "value": "float64"})
+def _table(rows: list[dict[str, Any]], root: Path) -> pd.DataFrame:
+    table = pd.DataFrame(rows).astype({"fold": "Int64", "seed": "int64", "value": "float64"})
+    if (table["status"] == "missing").all():
+        raise CollectError(f"{root}: none of the runs is there; set allow_missing_runs: false, so that they are made")
+    return table

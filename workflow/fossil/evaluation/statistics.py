@@ -23,6 +23,7 @@ COLUMNS = [
 # Differences are counted in units of 1e-12: 0.3 - 0.2 and 0.2 - 0.1 then tie, and sums of them are free of rounding.
 _UNIT = 1e-12
 _NO_FOLD = -1
+_DEPENDENT = "fold-seed pairs are not independent: p is too small, the interval too narrow"
 
 
 class StatisticsError(ValueError):
@@ -61,7 +62,7 @@ def compare_methods(
         exact : whether p comes from all 2^n sign flips, or from ``statistics.shuffles`` random ones.
         p : two-sided; 1 where all differences are zero, NaN without pairs. p_holm is corrected within metric and test
         over the methods that have a p.
-        smallest_p : what the test gives at least for n pairs: 2/2^n where exact, 2/(shuffles + 1) where not.
+        smallest_p : what the test gives at least where m pairs differ: 2/2^m where exact, 2/(shuffles + 1) where not.
         effect_size : matched-pairs rank-biserial correlation (Kerby 2014), in [-1, 1], positive where the reference
         has the higher values, 0 where all differences are zero.
 
@@ -91,6 +92,8 @@ def compare_methods(
         return pd.DataFrame(columns=COLUMNS)
     found = pd.DataFrame(list(_comparisons(values, reference, statistics)))
     found["p_holm"] = found.groupby(["metric", "test"])["p"].transform(_holm)
+    if (rows["fold"] != _NO_FOLD).any():
+        found["note"] = [f"{_DEPENDENT}; {note}" if note else _DEPENDENT for note in found["note"]]
     return found.assign(study=study, reference=reference, confidence=statistics.confidence)[COLUMNS]
 
 
@@ -235,10 +238,15 @@ def _compare(
             "test": test,
             "exact": exact,
             "p": p if n else np.nan,
-            "smallest_p": (2 / 2**n if exact else 2 / (statistics.shuffles + 1)) if n else np.nan,
+            "smallest_p": _smallest_p(n - zeros, exact=exact, statistics=statistics) if n else np.nan,
         }
         for test, (p, exact) in ps.items()
     ]
+
+
+def _smallest_p(decisive: int, *, exact: bool, statistics: Statistics) -> float:
+    """Give the least p of a test in which that many pairs differ."""
+    return min(1.0, 2 / 2**decisive if exact else 2 / (statistics.shuffles + 1))
 
 
 def _holm(p: pd.Series) -> pd.Series:

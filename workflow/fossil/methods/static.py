@@ -8,7 +8,7 @@ from fossil.methods.base import Batch, Method, Progress
 
 
 class Static(Method):
-    """Class-balanced weights 1/(K p(y)): every class has the same total weight."""
+    """Class-balanced weights 1/(K p(y)): all samples that the priors count weigh the same by class, in total."""
 
     def weights(self, batch: Batch, progress: Progress) -> Tensor:
         return 1.0 / (batch.class_priors.shape[-1] * batch.own_prior())

@@ -10,7 +10,7 @@ from pathlib import Path
 import matplotlib
 from matplotlib.figure import Figure
 
-from fossil.config import METHODS
+from fossil.config import DATASETS, METHODS
 from fossil.files import atomic_path
 
 TEXT_WIDTH = 6.5
@@ -61,7 +61,7 @@ _FURTHER = (
     ("#999933", "d"),
 )
 
-_DATASETS = {"phantom": "PHANTOM DATA (drawn, no patients)", "pad_ufes_20": "PAD-UFES-20"}
+_PHANTOM = "PHANTOM DATA (drawn, no patients)"
 
 _STYLE = {
     "font.family": "DejaVu Sans",
@@ -108,7 +108,7 @@ def method_look(method: str) -> tuple[str, str]:
 
 def figure_title(text: str, dataset: str) -> str:
     """Put the data set in front of a title; nobody shall take drawn images for patients."""
-    return f"{_DATASETS.get(dataset, dataset)} - {text}"
+    return f"{_PHANTOM if dataset == 'phantom' else DATASETS[dataset]} - {text}"
 
 
 def save_figure(figure: Figure, path_pdf: Path, path_png: Path) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 from fossil.config import PhantomDataset, Strict
 from fossil.data.phantom import draw_phantom
+from fossil.files import sha256
 
 
 class Settings(Strict):
@@ -14,7 +16,8 @@ class Settings(Strict):
     phantom: PhantomDataset
 
 
-def run(settings: Settings, *, metadata: Path, images: Path) -> dict[str, int]:
-    """Write the images (PNG) and their table (CSV); the record counts rows and missing images."""
+def run(settings: Settings, *, metadata: Path, images: Path) -> dict[str, str]:
+    """Write the images (PNG) and their table (CSV); the record has the hash of all images."""
     draw_phantom(settings.phantom, metadata=metadata, images=images)
-    return {"rows": settings.phantom.images, "missing_images": 0}
+    digests = [sha256(path) for path in sorted(images.iterdir())]
+    return {"images_sha256": hashlib.sha256("".join(digests).encode()).hexdigest()}

@@ -15,7 +15,6 @@ from fossil.logs import logger
 class Settings(Strict):
     """What is positive, and whether rows may lack their image."""
 
-    dataset: str
     positive: list[str] = Field(min_length=1)
     allow_missing: bool
 

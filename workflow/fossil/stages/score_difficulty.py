@@ -44,6 +44,7 @@ def run(
         weights=weights[0] if weights else None,
         seed=settings.seed,
         difficulty=None,
+        validate=False,
         epochs=partial(progress, description=f"score_difficulty fold {settings.fold}", total=settings.training.epochs),
     )
     if trained.result.failure:

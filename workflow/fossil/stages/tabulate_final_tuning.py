@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -19,6 +19,8 @@ class Settings(Strict):
     methods: list[str]
     reference: str
     dataset: str
+    augmented_copies: int
+    class_priors: Literal["originals", "rows"]
 
 
 def run(settings: Settings, *, metrics: Path, statistics: Path, dataset_record: Path, tex: Path, csv: Path) -> None:
@@ -29,10 +31,22 @@ def run(settings: Settings, *, metrics: Path, statistics: Path, dataset_record: 
         methods=settings.methods,
         reference=settings.reference,
         dataset=settings.dataset,
-        note=_missing_images(read_json(dataset_record)),
+        note=" ".join(filter(None, [_copies(settings), _missing_images(read_json(dataset_record))])),
     )
     write_csv(csv, table)
     write_text(tex, latex)
+
+
+def _copies(settings: Settings) -> str:
+    if not settings.augmented_copies:
+        return ""
+    counted = "the originals only, so that class weights act on top of the copies"
+    if settings.class_priors == "rows":
+        counted = "all rows, copies included"
+    return (
+        f"For every method each minority training image has {settings.augmented_copies} augmented copies; class priors "
+        f"count {counted}."
+    )
 
 
 def _missing_images(record: Mapping[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import torch
 
 from fossil.config import ImageTraining, Strict
 from fossil.data.fold_data import FoldData, load_fold
-from fossil.files import write_parquet, write_tensors
+from fossil.files import sha256, write_parquet, write_tensors
 from fossil.logs import logger, progress
 from fossil.methods.base import make_method
 from fossil.training.fold import TrainedFold, train_fold
@@ -62,7 +63,12 @@ def run(
     write_parquet(predictions, _predictions(data, trained).iloc[: 0 if failure else None])
     write_parquet(history, pd.DataFrame(trained.result.history).rename_axis("epoch").reset_index())
     write_tensors(model, trained.model.state_dict())
-    facts = {"device": trained.device_name, "images_per_second": trained.images_per_second}
+    facts = {
+        "device": trained.device_name,
+        "images_per_second": trained.images_per_second,
+        "input": asdict(trained.inputs),
+        "weights_sha256": sha256(weights[0]) if weights else None,
+    }
     if not failure:
         return facts
     logger.warning("run failed: %s", failure)

@@ -45,6 +45,7 @@ def train_fold(
     weights: Path | None,
     seed: int,
     difficulty: pd.DataFrame | None,
+    validate: bool = True,
     epochs: Callable[[range], Iterable[int]] = iter,
 ) -> TrainedFold:
     """Train a model on a fold's training images.
@@ -55,6 +56,8 @@ def train_fold(
         Pretrained tensors (safetensors).
     difficulty : DataFrame or None
         Columns image_id and difficulty for every training image; None where the method needs none.
+    validate : bool
+        Measure the loss on the fold's validation images after each epoch.
 
     Raises
     ------
@@ -77,11 +80,10 @@ def train_fold(
     images = torch.from_numpy(np.array(data.images)).to(device)
     labels = torch.tensor(data.table["label"].to_numpy(), device=device)
     rows = _rows(data, labels, method, difficulty, training.augmented_copies)
-    validation = torch.from_numpy(data.positions("validation")).to(device)
+    positions = torch.from_numpy(data.positions("validation")).to(device)
+    validation = (positions, labels[positions]) if validate else None
     start = time.perf_counter()
-    result = train_model(
-        model, inputs, images, rows, (validation, labels[validation]), method, training, seed=seed, epochs=epochs
-    )
+    result = train_model(model, inputs, images, rows, validation, method, training, seed=seed, epochs=epochs)
     seconds = time.perf_counter() - start
     rate = len(rows.target) * len(result.history) / seconds
     return TrainedFold(model, inputs, images, device, device_name(device), result, round(rate, 1))

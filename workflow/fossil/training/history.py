@@ -16,7 +16,7 @@ def effective_sample_size(weights: Tensor) -> Tensor:
 
 
 def summarise_epoch(
-    *, losses: Tensor, weights: Tensor, targets: Tensor, validation_losses: Tensor
+    *, losses: Tensor, weights: Tensor, targets: Tensor, validation_losses: Tensor | None
 ) -> dict[str, Tensor]:
     """Summarise an epoch over the last axis.
 
@@ -24,7 +24,7 @@ def summarise_epoch(
     ----------
     losses, weights, targets : Tensor, shape (..., n)
         Per-sample losses and weights as they were when each sample was trained on, and its class.
-    validation_losses : Tensor, shape (..., m)
+    validation_losses : Tensor, shape (..., m), or None
         Unweighted cross-entropy on the validation split after the epoch.
 
     Returns
@@ -35,9 +35,10 @@ def summarise_epoch(
     summary = {
         "train_loss": losses.mean(-1),
         "weighted_train_loss": (weights * losses).mean(-1),
-        "validation_loss": validation_losses.double().mean(-1),
         "n_eff": effective_sample_size(weights),
     }
+    if validation_losses is not None:
+        summary["validation_loss"] = validation_losses.double().mean(-1)
     levels = torch.tensor(_QUANTILES, dtype=weights.dtype, device=weights.device)
     for level, value in zip(_QUANTILES, torch.quantile(weights, levels, dim=-1), strict=True):
         summary[f"weight_q{round(100 * level):02d}"] = value

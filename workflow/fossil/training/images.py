@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import torch
@@ -43,9 +44,10 @@ class TrainingRows:
     def __getitem__(self, rows: Tensor) -> TrainingRows:
         return TrainingRows(self.image[rows], self.target[rows], self.difficulty[rows], self.is_augmented[rows])
 
-    def class_priors(self) -> Tensor:
-        """Shares of the two classes among the originals, shape (2,)."""
-        positive = self.target[~self.is_augmented].float().mean()
+    def class_priors(self, counted: Literal["originals", "rows"]) -> Tensor:
+        """Shares of the two classes among the originals or among all rows, shape (2,)."""
+        targets = self.target if counted == "rows" else self.target[~self.is_augmented]
+        positive = targets.float().mean()
         return torch.stack([1 - positive, positive])
 
 
@@ -75,7 +77,7 @@ def train_model(
     inputs: InputConfig,
     images: Tensor,
     rows: TrainingRows,
-    validation: tuple[Tensor, Tensor],
+    validation: tuple[Tensor, Tensor] | None,
     method: Method,
     training: ImageTraining,
     *,
@@ -88,7 +90,7 @@ def train_model(
     ----------
     images : Tensor of uint8, shape (n, height, width, 3)
         The resident array.
-    validation : pair of Tensor, shape (m,)
+    validation : pair of Tensor, shape (m,), or None
         Positions in ``images`` and classes of the validation images; they only measure the loss after each epoch.
     seed : int
         Seed of order and augmentation, by epoch; it also sets torch's global generator, for dropout.
@@ -98,7 +100,7 @@ def train_model(
     device = images.device
     optimiser = torch.optim.AdamW(model.parameters(), lr=training.learning_rate, weight_decay=training.weight_decay)
     torch.manual_seed(seed)
-    priors = rows.class_priors()
+    priors = rows.class_priors(training.class_priors)
     history: list[dict[str, float]] = []
     for epoch in epochs(range(training.epochs)):
         generator = np.random.default_rng([seed, epoch])
@@ -115,12 +117,14 @@ def train_model(
                 return ImageResult(history, f"loss not finite in epoch {epoch}, batch {number}")
             kept.append((losses, weights))
         losses, weights = (torch.cat(parts) for parts in zip(*kept, strict=True))
-        validation_losses = cross_entropy(predict_logits(model, inputs, images, validation[0]), validation[1])
+        validation_losses = None
+        if validation is not None:
+            validation_losses = cross_entropy(predict_logits(model, inputs, images, validation[0]), validation[1])
         summary = summarise_epoch(
             losses=losses, weights=weights, targets=rows.target[order], validation_losses=validation_losses
         )
         history.append({key: float(value) for key, value in summary.items()})
-        if not validation_losses.isfinite().all():
+        if validation_losses is not None and not validation_losses.isfinite().all():
             return ImageResult(history, f"validation loss not finite after epoch {epoch}")
     return ImageResult(history, None)
 

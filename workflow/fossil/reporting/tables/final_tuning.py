@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from fossil.config import DATASETS
 from fossil.reporting.tables.latex import escape, notes_on_tests, p_heading, runs_sentence, table_environment
 from fossil.reporting.tables.summary import Column, summarise
 
@@ -18,14 +19,13 @@ COLUMNS = (
     Column("area_under_regret_curve", "AURC", higher_is_better=False, decimals=3),
 )
 
-_DATASETS = {"phantom": "Phantom data (drawn by the pipeline, no patients)", "pad_ufes_20": "PAD-UFES-20"}
 _ALL_REGRETS = (
     "Regret is how far the validation loss is above its smallest value of all epochs (static) or so far (dynamic), "
     "mean over epochs; AURC is the area under the running mean of the latter."
 )
 _NOT_INDEPENDENT = (
-    "Fold-seed pairs are not independent, since folds share training images and seeds share folds: "
-    "these $p$-values are too small."
+    "Fold-seed pairs are not independent, since folds share training images and seeds share folds and difficulty "
+    "scores: these $p$-values are too small."
 )
 
 
@@ -48,7 +48,8 @@ def final_tuning(
     tex = table_environment(
         summary,
         COLUMNS,
-        caption=f"{escape(_DATASETS.get(dataset, dataset))}. {runs_sentence(metrics, summary)}",
+        caption=f"{escape(DATASETS[dataset])}: every method as configured, before tuning. "
+        f"{runs_sentence(metrics, summary)}",
         label="final-tuning",
         groups=[(5, "Higher is better"), (3, "Regret, lower is better"), (3, p_heading(reference))],
         notes=notes,

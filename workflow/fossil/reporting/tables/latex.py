@@ -15,6 +15,13 @@ _SPECIALS = {character: rf"\{character}" for character in "&%$#_{}"} | {
 }
 
 
+FOOTNOTES = {
+    "static_inverted": r"$^\dagger$ Weights follow the class frequency instead of its inverse; shown only because the "
+    "paper's Static row fits this reading.",
+}
+"""What is to be said of a method under every table that has it, in LaTeX."""
+
+
 def table_environment(
     summary: pd.DataFrame,
     columns: tuple[Column, ...],
@@ -60,7 +67,7 @@ def table_environment(
         r"\end{tabular}",
         "",
         r"\smallskip",
-        rf"\parbox{{\linewidth}}{{\scriptsize {' '.join(filter(None, notes))}}}",
+        rf"\parbox{{\linewidth}}{{\scriptsize {' '.join([*filter(None, notes), *_footnotes(summary)])}}}",
         r"\end{table}",
     ]
     return "\n".join(lines) + "\n"
@@ -82,10 +89,10 @@ def notes_on_tests(summary: pd.DataFrame, statistics: pd.DataFrame, *, reference
     if len(summary) < 2:
         return []
     shown = statistics[(statistics["metric"] == TESTED) & statistics["method"].isin(summary["method"])]
-    flips = "exact" if shown.loc[shown["test"] == "permutation", "exact"].all() else "random flips"
+    flips = "exact" if shown["exact"].all() else "with random flips where 2$^n$ are too many"
     tests = (
-        f"$p$-values are two-sided and of BalAcc: Wilcoxon signed-rank test, sign-flip permutation test ({flips}), "
-        f"and Holm's correction of the former over {len(summary) - 1} methods."
+        f"$p$-values are two-sided and of BalAcc: Wilcoxon signed-rank and sign-flip permutation test ({flips}), "
+        f"and Holm's correction of the former over {len(summary) - 1} methods, all but the reference."
     )
     notes = [tests]
     if (shown["n"] < shown["n_expected"]).any():
@@ -103,6 +110,10 @@ def escape(text: str) -> str:
     return "".join(_SPECIALS.get(character, character) for character in text)
 
 
+def _footnotes(summary: pd.DataFrame) -> list[str]:
+    return [note for method, note in FOOTNOTES.items() if method in set(summary["method"])]
+
+
 def _body(summary: pd.DataFrame, columns: tuple[Column, ...]) -> list[str]:
     """Two lines a method: means and p-values, and below them deviations."""
     upper = [_label_cells(summary), *(_mean_cells(summary, column) for column in columns)]
@@ -115,7 +126,7 @@ def _body(summary: pd.DataFrame, columns: tuple[Column, ...]) -> list[str]:
 
 
 def _label_cells(summary: pd.DataFrame) -> list[str]:
-    daggers = summary["method"].map({"static_inverted": r"$^\dagger$"}).fillna("")
+    daggers = summary["method"].map(dict.fromkeys(FOOTNOTES, r"$^\dagger$")).fillna("")
     return [escape(label) + dagger for label, dagger in zip(summary["label"], daggers, strict=True)]
 
 

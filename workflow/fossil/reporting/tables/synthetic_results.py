@@ -20,10 +20,6 @@ COLUMNS = (
 
 _DYNAMIC_REGRET = "Regret is dynamic: how far the validation loss is above its smallest value so far, mean over epochs."
 _BALANCED_ERROR = r"BalErr is 1 $-$ BalAcc: the column to hold against the regret that the paper prints."
-_INVERTED = (
-    r"$^\dagger$ Weights follow the class frequency instead of its inverse; "
-    "shown only because the paper's Static row fits this reading."
-)
 
 
 def synthetic_results(
@@ -57,8 +53,7 @@ def synthetic_results(
     summary = summarise(metrics, statistics, methods=methods, reference=reference, columns=COLUMNS).assign(
         data="synthetic"
     )
-    inverted = [_INVERTED] if "static_inverted" in methods else []
-    notes = [_DYNAMIC_REGRET, _BALANCED_ERROR, *notes_on_tests(summary, statistics, reference=reference), *inverted]
+    notes = [_DYNAMIC_REGRET, _BALANCED_ERROR, *notes_on_tests(summary, statistics, reference=reference)]
     tex = table_environment(
         summary,
         COLUMNS,

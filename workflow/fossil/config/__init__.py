@@ -1,0 +1,134 @@
+"""The study's configuration: the only place where defaults live.
+
+Every key of ``config/config.yaml`` is a field below. The JSON schema (``workflow/schemas/config.schema.json``) and the
+table in ``config/README.md`` are generated from these models by ``python -m fossil describe_config``. Stages never read
+the configuration: they receive the resolved values that they use, as JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from fossil.config import checks
+from fossil.config.methods import (
+    BASELINE,
+    METHODS,
+    CurriculumOptions,
+    FocalOptions,
+    FossilOptions,
+    MethodEntry,
+    NoOptions,
+    TemperatureOptions,
+)
+from fossil.config.strict import (
+    ConfigError,
+    Name,
+    Strict,
+    explain,
+    read_typed,
+)
+from fossil.config.studies import (
+    DATASETS,
+    PACKAGED_BACKBONES,
+    PAPER_SEEDS,
+    PHANTOM_POSITIVE,
+    Datasets,
+    ImageStudy,
+    ImageTraining,
+    PadUfes20Dataset,
+    PhantomDataset,
+    Statistics,
+    SyntheticScenario,
+    SyntheticStudy,
+    SyntheticTraining,
+)
+
+__all__ = [
+    "BASELINE",
+    "DATASETS",
+    "METHODS",
+    "PACKAGED_BACKBONES",
+    "PAPER_SEEDS",
+    "PHANTOM_POSITIVE",
+    "Config",
+    "ConfigError",
+    "CurriculumOptions",
+    "Datasets",
+    "FocalOptions",
+    "FossilOptions",
+    "ImageStudy",
+    "ImageTraining",
+    "MethodEntry",
+    "NoOptions",
+    "PadUfes20Dataset",
+    "PhantomDataset",
+    "Statistics",
+    "Strict",
+    "SyntheticScenario",
+    "SyntheticStudy",
+    "SyntheticTraining",
+    "TemperatureOptions",
+    "explain",
+    "load_config",
+    "read_typed",
+]
+
+
+class Config(Strict):
+    """The whole study."""
+
+    synthetic: SyntheticStudy = SyntheticStudy()
+    datasets: Datasets = Datasets()
+    images: ImageStudy = ImageStudy()
+    methods: dict[Name, dict[str, Any]] = Field(
+        {}, description="Options of the methods, by name; what is not named keeps its default."
+    )
+    statistics: Statistics = Statistics()
+    allow_missing_runs: bool = Field(
+        False,
+        description="Evaluate with the runs that are there, train no others, and count the holes in every table; "
+        "otherwise missing runs are made, and a failed one is an error.",
+    )
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        studies = (("synthetic", self.synthetic), ("images", self.images))
+        problems = [
+            *checks.weights_problems(self.images.training),
+            *(problem for name, options in self.methods.items() for problem in checks.options_problems(name, options)),
+            *(problem for key, study in studies for problem in checks.study_problems(key, study)),
+            *(problem for key, study in studies for problem in checks.alpha_problems(key, study, self.statistics)),
+        ]
+        if self.image_dataset == "phantom":
+            problems += checks.phantom_problems(self.datasets.phantom, self.images.folds)
+        if problems:
+            raise ValueError("\n".join(dict.fromkeys(problems)))
+        return self
+
+    def method_settings(self, name: str) -> dict[str, Any]:
+        """Resolve a method: where its class is, and every option."""
+        entry = METHODS[name]
+        options = entry.options.model_validate(self.methods.get(name, {}))
+        return {"target": entry.target, "options": options.model_dump(mode="json")}
+
+    @property
+    def image_dataset(self) -> str:
+        """Name of the data set of the image study."""
+        return "phantom" if self.datasets.pad_ufes_20.root is None else "pad_ufes_20"
+
+
+def load_config(values: Mapping[str, Any]) -> Config:
+    """Check a configuration.
+
+    Raises
+    ------
+    ConfigError
+        Naming each wrong key, what was found there and what was expected.
+    """
+    try:
+        return Config.model_validate(dict(values))
+    except ValidationError as error:
+        raise ConfigError("\n".join(explain(error))) from None

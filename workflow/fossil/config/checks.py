@@ -1,0 +1,93 @@
+"""Combinations that cannot work: each check gives one line a problem, which names the key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import ValidationError
+
+from fossil.config.methods import METHODS
+from fossil.config.strict import explain
+from fossil.config.studies import (
+    PACKAGED_BACKBONES,
+    ImageStudy,
+    ImageTraining,
+    PhantomDataset,
+    Statistics,
+    SyntheticStudy,
+)
+
+
+def weights_problems(training: ImageTraining) -> list[str]:
+    """Check that the weights are to be had."""
+    if training.weights == "none" or training.backbone in PACKAGED_BACKBONES:
+        return []
+    return [
+        f"images.training.weights: package has no weights of {training.backbone}, only of "
+        f"{', '.join(PACKAGED_BACKBONES)}"
+    ]
+
+
+def options_problems(name: str, options: dict[str, Any]) -> list[str]:
+    """Check the options of one method."""
+    if name not in METHODS:
+        return [f"methods.{name}: {_unknown([name])}"]
+    try:
+        METHODS[name].options.model_validate(options)
+    except ValidationError as error:
+        return [f"methods.{name}.{problem}" for problem in explain(error)]
+    return []
+
+
+def study_problems(key: str, study: SyntheticStudy | ImageStudy) -> list[str]:
+    """Check that methods are known, the reference is among them, and nothing stands twice."""
+    problems = []
+    unknown = [name for name in study.methods if name not in METHODS]
+    if unknown:
+        problems.append(f"{key}.methods: {_unknown(unknown)}")
+    for field in ("methods", "seeds"):
+        values = getattr(study, field)
+        if not values:
+            problems.append(f"{key}.{field}: empty")
+        if len(set(values)) != len(values):
+            problems.append(f"{key}.{field}: {values} names one twice")
+    if study.reference not in study.methods:
+        problems.append(f"{key}.reference: {study.reference!r} is not in {key}.methods {study.methods}")
+    return problems
+
+
+def phantom_problems(phantom: PhantomDataset, folds: int) -> list[str]:
+    """Check that every fold can test both classes."""
+    malignant = round(phantom.images / (1 + phantom.imbalance_ratio))
+    if malignant >= folds:
+        return []
+    return [
+        f"datasets.phantom: {phantom.images} images at imbalance_ratio = {phantom.imbalance_ratio:g} have {malignant} "
+        f"malignant ones, fewer than images.folds = {folds}"
+    ]
+
+
+def alpha_problems(key: str, study: SyntheticStudy | ImageStudy, statistics: Statistics) -> list[str]:
+    """Check that so many runs can reach the significance level, before a correction for several methods."""
+    folds = study.folds if isinstance(study, ImageStudy) else 1
+    pairs = folds * len(study.seeds)
+    if len(study.methods) == 1:
+        return []
+    problems = []
+    if 2 / 2**pairs > statistics.alpha:
+        keys = f"{key}.seeds" if folds == 1 else f"{key}.seeds x {key}.folds"
+        problems.append(
+            f"{keys}: {pairs} pairs cannot reach statistics.alpha = {statistics.alpha}: a two-sided Wilcoxon or "
+            f"sign-flip test of {pairs} pairs gives at least p = 2/2^{pairs} = {2 / 2**pairs:.3g}. Add seeds, or set "
+            "statistics.alpha higher"
+        )
+    elif 2**pairs > statistics.shuffles and 2 / (statistics.shuffles + 1) > statistics.alpha:
+        problems.append(
+            f"statistics.shuffles: {statistics.shuffles} random sign flips cannot reach statistics.alpha = "
+            f"{statistics.alpha}; they give at least p = {2 / (statistics.shuffles + 1):.3g}"
+        )
+    return problems
+
+
+def _unknown(names: list[str]) -> str:
+    return f"unknown method {', '.join(names)}; known: {', '.join(METHODS)}"

