@@ -442,7 +442,7 @@ configurations = some_of(
             names,
             some_of(
                 imbalance_ratio=st.floats(1, 99),
-                n_samples=st.integers(20, 9999),
+                n_samples=st.integers(1000, 9999),
                 n_features=st.integers(15, 40),
                 flip_y=st.floats(0, 0.99),
                 standardise=st.booleans(),
@@ -460,7 +460,7 @@ configurations = some_of(
             positive=st.lists(st.sampled_from(["MEL", "SCC", "BCC"]), min_size=1, unique=True),
             allow_missing=st.booleans(),
         ),
-        phantom=some_of(images=st.integers(60, 999), images_per_patient=st.floats(1, 9)),
+        phantom=some_of(images=st.integers(200, 999), images_per_patient=st.floats(1, 9)),
     ),
     images=some_of(
         methods=some_methods,
@@ -495,3 +495,29 @@ def test_a_number_that_yaml_reads_as_text_comes_with_a_hint() -> None:
 def test_values_of_the_command_line_are_read_as_yaml_and_others_stay() -> None:
     given = {"a": "5", "b": ["true", "null", "x"], "c": {"d": "1.5"}, "e": 7, "f": False}
     assert read_typed(given) == {"a": 5, "b": [True, None, "x"], "c": {"d": 1.5}, "e": 7, "f": False}
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        # 60 images at 9:1 have 6 malignant ones, which cannot test in 7 folds.
+        ({"datasets": {"phantom": {"images": 60}}, "images": {"folds": 7}}, "datasets.phantom: 60 images"),
+        # 9 pairs have 512 sign flips, more than 20; the least p of 20 random ones is 2/21.
+        ({"statistics": {"shuffles": 20}}, "statistics.shuffles: 20 random sign flips"),
+        # 50 samples at 9:1 have 5 of the minority, of which .8 * .15 * 5 = .6 validate.
+        ({"synthetic": {"scenarios": {"small": {"n_samples": 50}}}}, "synthetic.scenarios.small: n_samples = 50"),
+        # NumPy's and scikit-learn's seeds have 32 bits.
+        ({"images": {"seeds": [2**32, 1, 2]}}, "images.seeds.0: Input should be less than 4294967296"),
+    ],
+)
+def test_numbers_that_cannot_work_together_are_an_error_that_names_the_key(
+    values: dict[str, Any], message: str
+) -> None:
+    assert message in complaint(values)
+
+
+def test_the_numbers_just_inside_those_limits_are_accepted() -> None:
+    load_config({"datasets": {"phantom": {"images": 60}}, "images": {"folds": 6}})
+    load_config({"statistics": {"shuffles": 39}})
+    load_config({"synthetic": {"scenarios": {"small": {"n_samples": 84}}}})
+    load_config({"images": {"seeds": [2**32 - 1, 1, 2]}})

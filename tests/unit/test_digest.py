@@ -106,7 +106,7 @@ TRAINING = {*STACKED, "train_fold with erm"}
         # Everything writes files.
         ("files.py", {*TRAINING, "collect_stacked", "draw_phantom"}),
         # What is set comes as settings; the runner and another stage are not imported.
-        ("config.py", set()),
+        ("config/studies.py", set()),
         ("__main__.py", set()),
         ("stages/make_manifest.py", set()),
         ("reporting/style.py", set()),

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from timm.data import IMAGENET_DEFAULT_MEAN, IMAGENET_DEFAULT_STD
 from torch import Tensor
 
 from fossil.config import FossilOptions, ImageTraining, NoOptions
@@ -164,7 +165,12 @@ def test_chosen_rows_keep_what_belongs_together() -> None:
 @pytest.mark.parametrize("copies", [0, 1, 5])
 def test_class_priors_are_those_of_the_originals_whatever_the_copies(copies: int) -> None:
     rows = training_rows(torch.arange(8), torch.tensor([0, 0, 1, 0, 0, 0, 1, 0]), torch.zeros(8), copies=copies)
-    assert rows.class_priors().tolist() == [0.75, 0.25]
+    assert rows.class_priors("originals").tolist() == [0.75, 0.25]
+
+
+def test_class_priors_of_all_rows_count_the_copies() -> None:
+    rows = training_rows(torch.arange(8), torch.tensor([0, 0, 1, 0, 0, 0, 1, 0]), torch.zeros(8), copies=2)
+    assert rows.class_priors("rows").tolist() == [0.5, 0.5]
 
 
 # --- What a method sees ---------------------------------------------------------------------------------------------
@@ -434,7 +440,13 @@ def test_predictions_hold_every_validation_and_test_image_once_and_no_training_i
     assert list(merged["target"]) == list(merged["label"])
     assert predictions["probability"].between(0, 1).all()
     assert list(history["epoch"]) == [0, 1]
-    assert set(facts) == {"device", "images_per_second"}
+    assert set(facts) == {"device", "images_per_second", "input", "weights_sha256"}
+    assert facts["input"] == {
+        "mean": IMAGENET_DEFAULT_MEAN,
+        "std": IMAGENET_DEFAULT_STD,
+        "interpolation": "bicubic",
+        "only_size": None,
+    }
 
 
 def test_predictions_are_the_probabilities_of_the_trained_model(study: Study, tmp_path: Path) -> None:

@@ -219,7 +219,7 @@ def test_the_real_metadata_with_507_photographs_gives_507_rows_and_counts_1791_m
     pad_sample: Path, tmp_path: Path
 ) -> None:
     manifest = tmp_path / "manifest.parquet"
-    settings = make_manifest.Settings(dataset="pad_ufes_20", positive=POSITIVE, allow_missing=True)
+    settings = make_manifest.Settings(positive=POSITIVE, allow_missing=True)
     facts = make_manifest.run(
         settings, metadata=pad_sample / "metadata.csv", images=pad_sample / "images", manifest=manifest
     )

@@ -180,7 +180,7 @@ def test_phantom_data_are_called_that_at_the_start_of_the_caption() -> None:
     assert r"\caption{Phantom data (drawn by the pipeline, no patients)" in tex
     assert (table["data"] == "phantom").all()
     table, tex = images(metrics, dataset="pad_ufes_20", note="5 of 10 rows & 50% lack.")
-    assert r"\caption{PAD-UFES-20." in tex
+    assert r"\caption{PAD-UFES-20: every method as configured, before tuning." in tex
     assert "hantom" not in tex
     assert r"5 of 10 rows \& 50\% lack." in tex
     assert "Fold-seed pairs are not independent" in tex
@@ -237,9 +237,9 @@ def test_stages_go_from_metrics_to_tables(tmp_path: Path) -> None:
             assert r"imbalance ratio 9:1 (scenario ir\_9)" in paths["tex"].read_text()
         else:
             stage = tabulate_final_tuning
-            stage.run(
-                stage.Settings.model_validate({**names, "dataset": "pad_ufes_20"}), **paths, dataset_record=record
-            )
+            settings = {**names, "dataset": "pad_ufes_20", "augmented_copies": 2, "class_priors": "originals"}
+            stage.run(stage.Settings.model_validate(settings), **paths, dataset_record=record)
+            assert "each minority training image has 2 augmented copies" in paths["tex"].read_text()
             assert "3 of 10 rows of the metadata have no image" in paths["tex"].read_text()
         table = pd.read_csv(paths["csv"])
         assert table["balanced_accuracy_mean"].tolist() == pytest.approx([0.6, 0.5, 0.8], abs=1e-12)
