@@ -4,95 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 from scipy.stats import wilcoxon
 
-from fossil.config import METHODS, Config, ConfigError, load_config, read_typed
-from fossil.reporting.config_reference import schema_text, with_key_table
-
-REPOSITORY = Path(__file__).resolve().parents[2]
-CONFIG = REPOSITORY / "config" / "config.yaml"
-EXAMPLE = REPOSITORY / "config" / "examples" / "pad-ufes-20-cpu.yaml"
-SCHEMA = REPOSITORY / "workflow" / "schemas" / "config.schema.json"
-README = REPOSITORY / "config" / "README.md"
-
-
-def nested(key: str, value: object) -> dict[str, Any]:
-    """Make a configuration with one key, written with dots."""
-    for part in reversed(key.split(".")):
-        value = {part: value}
-    return value  # type: ignore[return-value]
-
-
-def complaint(values: dict[str, Any]) -> str:
-    """Load a wrong configuration and return what is said about it."""
-    with pytest.raises(ConfigError) as caught:
-        load_config(values)
-    return str(caught.value)
-
-
-def read_yaml(path: Path) -> dict[str, Any]:
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
-
+from fossil.config import METHODS, Config, load_config, read_typed
+from tests.unit.configurations import (
+    UNKNOWN_KEYS,
+    WRONG_VALUES,
+    complaint,
+    nested,
+)
 
 # --- Wrong values ---------------------------------------------------------------------------------------------------
-
-UNKNOWN_KEYS = [
-    "imagse",
-    "images.fold",
-    "images.training.learning_rte",
-    "datasets.pad_ufes_20.rot",
-    "synthetic.scenarios.ir9.n_sample",
-    "statistics.alhpa",
-    "methods.focal.gama",
-    "methods.erm.gamma",
-    "methods.fossil.temperature.shedule",
-]
-
-WRONG_VALUES = [
-    ("images.folds", "3", "integer"),
-    ("images.folds", True, "integer"),
-    ("images.folds", 1, "greater than or equal to 2"),
-    ("images.training.threads", "2", "integer"),
-    ("images.training.epochs", True, "integer"),
-    ("images.training.epochs", 2.5, "integer"),
-    ("images.training.epochs", 0, "greater than 0"),
-    ("images.training.batch_size", 1, "greater than or equal to 2"),
-    ("images.training.learning_rate", "1e-4", "number"),
-    ("images.training.learning_rate", True, "number"),
-    ("images.training.learning_rate", -1.0, "greater than 0"),
-    ("images.training.backbone", 18, "string"),
-    ("images.training.interpolation", "nearest", "'bicubic'"),
-    ("images.validation_fraction", 1.0, "less than 1"),
-    ("images.difficulty_proxy", "margin", "'entropy'"),
-    ("images.training", None, "dictionary"),
-    ("synthetic.training.hidden", [], "at least 1 item"),
-    ("synthetic.scenarios", {}, "at least 1 item"),
-    ("synthetic.scenarios.ir9.imbalance_ratio", 0.5, "greater than or equal to 1"),
-    ("synthetic.methods", "erm", "list"),
-    ("datasets.pad_ufes_20.allow_missing", "yes", "boolean"),
-    ("datasets.pad_ufes_20.allow_missing", 1, "boolean"),
-    ("datasets.pad_ufes_20.root", 5, "path"),
-    ("datasets.pad_ufes_20.positive", [], "at least 1 item"),
-    ("allow_missing_runs", 0, "boolean"),
-    ("statistics.alpha", 0, "greater than 0"),
-    ("statistics.confidence", 1, "less than 1"),
-    ("methods.focal.gamma", "2", "number"),
-    ("methods.focal.gamma", False, "number"),
-    ("methods.focal.alpha", 0.0, "greater than 0"),
-    ("methods.focal", ["gamma"], "dictionary"),
-    ("methods.fossil.warmup_epochs", 1.5, "integer"),
-    ("methods.fossil.gamma_initial", 1.5, "less than or equal to 1"),
-    ("methods.curriculum.temperature.schedule", "cosine", "'exponential_decay'"),
-]
 
 
 @pytest.mark.parametrize("key", UNKNOWN_KEYS)
@@ -288,94 +217,6 @@ def test_a_method_gets_the_options_that_are_named_and_the_defaults_of_the_others
 def test_the_image_study_takes_photographs_where_their_folder_is_set_and_the_phantom_otherwise() -> None:
     assert load_config({}).image_dataset == "phantom"
     assert load_config(nested("datasets.pad_ufes_20.root", "photographs")).image_dataset == "pad_ufes_20"
-
-
-# --- Files that must agree ------------------------------------------------------------------------------------------
-
-
-def test_config_yaml_is_the_defaults() -> None:
-    assert load_config(read_yaml(CONFIG)) == Config()
-
-
-def test_the_example_for_photographs_is_valid_and_asks_for_packaged_weights() -> None:
-    config = load_config(read_yaml(EXAMPLE))
-    assert config.images.training.weights == "package"
-    assert config.images.folds == 5
-
-
-def test_the_example_laid_over_config_yaml_with_a_folder_takes_the_photographs() -> None:
-    values = read_yaml(CONFIG) | read_yaml(EXAMPLE)
-    values["datasets"]["pad_ufes_20"]["root"] = "photographs"
-    assert load_config(values).image_dataset == "pad_ufes_20"
-
-
-def test_the_committed_schema_is_what_the_models_generate() -> None:
-    assert SCHEMA.read_text(encoding="utf-8") == schema_text()
-
-
-def test_the_committed_table_of_keys_is_what_the_models_generate() -> None:
-    text = README.read_text(encoding="utf-8")
-    assert with_key_table(text) == text
-
-
-def test_a_readme_without_the_marks_is_an_error() -> None:
-    with pytest.raises(ValueError, match=r"config/README\.md lacks the lines"):
-        with_key_table("# Configuration\n")
-
-
-def leaf_keys(values: dict[str, Any], prefix: str = "") -> Iterator[str]:
-    for name, value in values.items():
-        if isinstance(value, dict):
-            yield from leaf_keys(value, f"{prefix}{name}.")
-        else:
-            yield prefix + name
-
-
-def test_the_table_has_a_row_for_every_key() -> None:
-    resolved = Config().model_dump(mode="json")
-    resolved["methods"] = {name: Config().method_settings(name)["options"] for name in METHODS}
-    table = README.read_text(encoding="utf-8").replace("<name>", "ir9")
-    lacking = [key for key in leaf_keys(resolved) if f"\n| `{key}` |" not in table]
-    assert lacking == []
-
-
-# --- The schema -----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def validator() -> Draft202012Validator:
-    """Check by the committed schema, which must itself be a schema."""
-    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
-    Draft202012Validator.check_schema(schema)
-    return Draft202012Validator(schema)
-
-
-@pytest.mark.parametrize("path", [CONFIG, EXAMPLE], ids=lambda path: path.name)
-def test_the_schema_accepts_the_committed_configurations(validator: Draft202012Validator, path: Path) -> None:
-    assert [error.message for error in validator.iter_errors(read_yaml(path))] == []
-
-
-@pytest.mark.parametrize("key", [*UNKNOWN_KEYS, "methods.fosil", "synthetic.scenarios.Not A Name"])
-def test_the_schema_rejects_an_unknown_key(validator: Draft202012Validator, key: str) -> None:
-    assert load_error(nested(key, {}))
-    assert not validator.is_valid(nested(key, {}))
-
-
-@pytest.mark.parametrize(("key", "value", "expected"), WRONG_VALUES)
-def test_the_schema_rejects_the_same_wrong_value(
-    validator: Draft202012Validator, key: str, value: object, expected: str
-) -> None:
-    assert expected in complaint(nested(key, value))
-    assert not validator.is_valid(nested(key, value))
-
-
-def load_error(values: dict[str, Any]) -> bool:
-    """Tell whether the models refuse a configuration."""
-    try:
-        load_config(values)
-    except ConfigError:
-        return True
-    return False
 
 
 # --- The models -----------------------------------------------------------------------------------------------------

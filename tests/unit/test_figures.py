@@ -19,6 +19,7 @@ from fossil.evaluation.metrics import METRICS
 from fossil.reporting import style
 from fossil.reporting.figures import padufes_tradeoff, synthetic_raincloud
 from fossil.stages import draw_padufes_tradeoff, draw_synthetic_raincloud
+from tests.unit.runs import break_run
 
 METHODS = ["erm", "static", "static_inverted", "focal", "curriculum", "fossil"]
 
@@ -35,15 +36,6 @@ def long_table(methods: list[str] = METHODS, *, folds: int = 0, seeds: int = 8, 
                 rows.append(("study", method, "baseline", fold, seed, metric, value, "ok"))
     frame = pd.DataFrame(rows, columns=["study", "method", "variant", "fold", "seed", "metric", "value", "status"])
     return frame.astype({"fold": "Int64", "seed": "int64"})
-
-
-def break_run(metrics: pd.DataFrame, *, method: str, seed: int) -> pd.DataFrame:
-    """Let a run have failed."""
-    broken = metrics.copy()
-    rows = (broken["method"] == method) & (broken["seed"] == seed)
-    broken.loc[rows, "value"] = np.nan
-    broken.loc[rows, "status"] = "failed"
-    return broken
 
 
 def raincloud(metrics: pd.DataFrame, methods: list[str] = METHODS) -> Figure:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib
 import math
 import pkgutil
-from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
@@ -26,51 +24,15 @@ from fossil.methods.erm import ERM
 from fossil.methods.focal import Focal
 from fossil.methods.fossil import Fossil
 from fossil.methods.static import Static, StaticInverted
-
-SCHEDULES = ["exponential_decay", "linear_decay", "linear_growth", "exponential_growth", "constant", "infinite"]
-RISING = ["linear_growth", "exponential_growth", "constant", "infinite"]
-START = Progress(0, 50)
-
-unit = st.floats(0, 1)
-temperatures = st.floats(0.02, 20)
-
-
-def make_batch(
-    targets: list[int],
-    *,
-    priors: list[float],
-    difficulty: list[float] | None = None,
-    is_augmented: list[bool] | None = None,
-    logits: Tensor | None = None,
-    dtype: torch.dtype = torch.float64,
-) -> Batch:
-    """A batch of one model; by default without difficulty, without augmented rows, and with logits of 0."""
-    n = len(targets)
-    return Batch(
-        torch.zeros(n, 1, dtype=dtype) if logits is None else logits,
-        torch.tensor(targets),
-        torch.zeros(n, dtype=dtype) if difficulty is None else torch.tensor(difficulty, dtype=dtype),
-        torch.zeros(n, dtype=torch.bool) if is_augmented is None else torch.tensor(is_augmented),
-        torch.tensor(priors, dtype=dtype),
-    )
-
-
-def constant(value: float) -> TemperatureOptions:
-    """The same temperature in every epoch."""
-    return TemperatureOptions(schedule="constant", initial=value, minimum=min(value, 0.05))
-
-
-def plain_fossil(**options: Any) -> Fossil:
-    """Fossil without warm-up and, unless the options say so, without a penalty."""
-    return Fossil(FossilOptions(**({"warmup_epochs": 0, "gamma_initial": 0.0} | options)))
-
-
-def fossil_weight(*, difficulty: float, temperature: float, gamma: float, is_augmented: bool) -> float:
-    """Weight of one sample of two equally frequent classes, at a chosen temperature and penalty."""
-    batch = make_batch([0], priors=[0.5, 0.5], difficulty=[difficulty], is_augmented=[is_augmented])
-    # At t/T = 1 the penalty is gamma_0 itself.
-    method = plain_fossil(temperature=constant(temperature), gamma_initial=gamma)
-    return method.weights(batch, Progress(1, 1)).item()
+from tests.unit.batches import (
+    SCHEDULES,
+    START,
+    constant,
+    fossil_cases,
+    make_batch,
+    naive_temperature,
+    plain_fossil,
+)
 
 
 def classes_of_package() -> set[type[Method]]:
@@ -250,22 +212,6 @@ def test_focal_alpha_that_would_silence_a_class_is_refused(alpha: float) -> None
         FocalOptions(alpha=alpha)
 
 
-@settings(deadline=None, max_examples=60)
-@given(logits=st.lists(st.floats(-8, 8), min_size=1, max_size=6), gamma=st.floats(0.05, 8))
-def test_focal_factor_is_the_difficulty_term_of_minus_log_one_minus_p_at_temperature_one_over_gamma(
-    logits: list[float], gamma: float
-) -> None:
-    z = torch.tensor(logits, dtype=torch.float64)
-    own = z.sigmoid()
-    scores = (-torch.log1p(-own)).tolist()
-    batch = make_batch([1] * len(logits), priors=[0.5, 0.5], difficulty=scores, logits=z.unsqueeze(-1))
-    method = plain_fossil(temperature=constant(1 / gamma))
-    weights = method.weights(batch, START)
-    torch.testing.assert_close(weights, (1 - own) ** gamma, rtol=1e-9, atol=1e-14)
-    focal = Focal(FocalOptions(gamma=gamma)).losses(batch)
-    torch.testing.assert_close(weights * method.losses(batch), focal, rtol=1e-6, atol=1e-12)
-
-
 # --- Curriculum and FOSSIL ------------------------------------------------------------------------------------------
 
 
@@ -274,53 +220,6 @@ def test_curriculum_weight_falls_with_difficulty_by_hand() -> None:
     # In the first epoch T = T_0 = 1.
     weights = Curriculum(CurriculumOptions()).weights(batch, START)
     assert weights.tolist() == pytest.approx([1.0, math.exp(-0.5), math.exp(-1)])
-
-
-@settings(deadline=None, max_examples=60)
-@given(scores=st.lists(unit, min_size=1, max_size=6), schedule=st.sampled_from(SCHEDULES), epoch=st.integers(0, 49))
-def test_curriculum_is_fossil_with_uniform_priors_no_penalty_and_no_warmup(
-    scores: list[float], schedule: str, epoch: int
-) -> None:
-    course = TemperatureOptions(schedule=schedule)
-    batch = make_batch([0] * len(scores), priors=[0.25] * 4, difficulty=scores, is_augmented=[True] * len(scores))
-    progress = Progress(epoch, 50)
-    theirs = Curriculum(CurriculumOptions(temperature=course)).weights(batch, progress)
-    torch.testing.assert_close(plain_fossil(temperature=course).weights(batch, progress), theirs)
-
-
-def naive_temperature(schedule: str, s: float) -> float:
-    """T_t with T_0 = 1, T_min = .05, decay = 3."""
-    return {
-        "exponential_decay": max(0.05, math.exp(-3 * s)),
-        "exponential_growth": max(0.05, math.exp(-3 * (1 - s))),
-        "linear_decay": max(0.05, 1 - s),
-        "linear_growth": 0.05 + 0.95 * s,
-        "constant": 1.0,
-        "infinite": math.inf,
-    }[schedule]
-
-
-@st.composite
-def fossil_cases(draw: st.DrawFn) -> tuple[Batch, FossilOptions, Progress]:
-    classes, n = draw(st.integers(2, 4)), draw(st.integers(1, 6))
-    counts = draw(st.lists(st.integers(1, 1000), min_size=classes, max_size=classes))
-    several = {"min_size": n, "max_size": n}
-    batch = make_batch(
-        draw(st.lists(st.integers(0, classes - 1), **several)),
-        priors=[count / sum(counts) for count in counts],
-        difficulty=draw(st.lists(unit, **several)),
-        is_augmented=draw(st.lists(st.booleans(), **several)),
-    )
-    options = FossilOptions(
-        temperature=TemperatureOptions(schedule=draw(st.sampled_from(SCHEDULES))),
-        class_clamp=draw(st.none() | st.floats(0.1, 50)),
-        warmup_epochs=draw(st.integers(0, 10)),
-        gamma_initial=draw(unit),
-        gamma_scale=draw(st.floats(0, 5)),
-        gamma_max=draw(st.floats(0.1, 3)),
-    )
-    epochs = draw(st.integers(1, 60))
-    return batch, options, Progress(draw(st.integers(0, epochs - 1)), epochs)
 
 
 @settings(deadline=None, max_examples=150)
@@ -339,17 +238,6 @@ def test_fossil_weight_is_the_product_of_its_four_terms(case: tuple[Batch, Fossi
         expected.append(class_term * math.exp(-d / temperature) * (1 - gamma * augmented) * ramp)
     weights = Fossil(options).weights(batch, progress)
     assert weights.tolist() == pytest.approx(expected, rel=1e-9, abs=1e-15)
-
-
-@settings(deadline=None, max_examples=150)
-@given(case=fossil_cases())
-def test_fossil_weight_is_between_zero_and_one_over_the_number_of_classes_times_the_prior(
-    case: tuple[Batch, FossilOptions, Progress],
-) -> None:
-    batch, options, progress = case
-    weights = Fossil(options).weights(batch, progress)
-    assert (weights >= 0).all()
-    assert (weights <= (1 + 1e-12) / (batch.class_priors.shape[-1] * batch.own_prior())).all()
 
 
 def test_clamp_limits_the_class_term_alone() -> None:
@@ -420,56 +308,6 @@ def test_fossil_weights_are_finite_in_float32_in_every_epoch(schedule: str) -> N
     weights = torch.stack([method.weights(batch, Progress(epoch, 30)) for epoch in range(30)])
     assert weights.isfinite().all()
     assert (weights >= 0).all()
-
-
-# --- Lemma 3.2 ------------------------------------------------------------------------------------------------------
-
-
-def test_printed_lemma_fails_since_a_falling_temperature_lowers_the_weight_of_a_hard_sample() -> None:
-    hard, original = {"difficulty": 1.0, "gamma": 0.0}, {"is_augmented": False}
-    before = fossil_weight(temperature=1.0, **hard, **original)
-    after = fossil_weight(temperature=0.5, **hard, **original)
-    assert [before, after] == pytest.approx([math.exp(-1), math.exp(-2)])
-    # The same through the paper's own schedule, which never rises.
-    batch = make_batch([0], priors=[0.5, 0.5], difficulty=[1.0])
-    method = plain_fossil(temperature=TemperatureOptions(schedule="exponential_decay"))
-    weights = [method.weights(batch, Progress(epoch, 50)).item() for epoch in range(50)]
-    assert all(later <= earlier for earlier, later in pairwise(weights))
-    assert weights[0] == pytest.approx(math.exp(-1))
-    assert weights[-1] < 1e-7 * weights[0]
-
-
-@settings(deadline=None, max_examples=150)
-@given(
-    difficulty=unit,
-    low=temperatures,
-    rise=st.floats(0, 10),
-    gamma=unit,
-    kept=unit,
-    is_augmented=st.booleans(),
-)
-def test_weight_never_falls_where_temperature_does_not_fall_and_penalty_does_not_rise(
-    difficulty: float, low: float, rise: float, gamma: float, kept: float, is_augmented: bool
-) -> None:
-    sample = {"difficulty": difficulty, "is_augmented": is_augmented}
-    before = fossil_weight(temperature=low, gamma=gamma, **sample)
-    after = fossil_weight(temperature=low + rise, gamma=gamma * kept, **sample)
-    assert after >= before * (1 - 1e-12)
-
-
-@pytest.mark.parametrize("schedule", RISING)
-def test_weight_never_falls_over_training_with_a_rising_temperature_and_no_penalty(schedule: str) -> None:
-    batch = make_batch([0, 1, 1], priors=[0.8, 0.2], difficulty=[0.0, 0.4, 1.0], is_augmented=[False, True, False])
-    method = Fossil(FossilOptions(temperature=TemperatureOptions(schedule=schedule), gamma_initial=0.0))
-    weights = torch.stack([method.weights(batch, Progress(epoch, 50)) for epoch in range(50)])
-    assert (weights[1:] >= weights[:-1] * (1 - 1e-12)).all()
-    assert (weights[-1] > weights[0]).all()
-
-
-def test_weight_falls_where_the_penalty_rises_although_the_temperature_does_not_fall() -> None:
-    sample = {"difficulty": 0.0, "temperature": 1.0, "is_augmented": True}
-    assert fossil_weight(gamma=0.0, **sample) == pytest.approx(1.0)
-    assert fossil_weight(gamma=0.25, **sample) == pytest.approx(0.75)
 
 
 # --- Every registered method ----------------------------------------------------------------------------------------

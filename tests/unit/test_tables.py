@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from tests.requirements import require_program
 
 from fossil.config import Statistics
 from fossil.evaluation.statistics import compare_methods
@@ -20,6 +19,8 @@ from fossil.reporting.tables.summary import TableError
 from fossil.reporting.tables.synthetic_results import synthetic_results
 from fossil.stages import compare_methods as compare_stage
 from fossil.stages import tabulate_final_tuning, tabulate_synthetic_results
+from tests.requirements import require_program
+from tests.unit.runs import break_run
 
 SYNTHETIC = ["auc", "balanced_accuracy", "recall", "g_mean", "dynamic_regret", "balanced_error"]
 IMAGES = ["auc", "balanced_accuracy", "g_mean", "f1", "recall"]
@@ -37,15 +38,6 @@ def long_table(centres: dict[str, float], *, names: list[str], folds: int = 0, s
             rows += [("study", method, "baseline", fold if folds else None, seed, m, value, "ok") for m in names]
     frame = pd.DataFrame(rows, columns=["study", "method", "variant", "fold", "seed", "metric", "value", "status"])
     return frame.astype({"fold": "Int64", "seed": "int64"})
-
-
-def break_run(metrics: pd.DataFrame, *, method: str, seed: int) -> pd.DataFrame:
-    """Let a run have failed."""
-    broken = metrics.copy()
-    rows = (broken["method"] == method) & (broken["seed"] == seed)
-    broken.loc[rows, "value"] = np.nan
-    broken.loc[rows, "status"] = "failed"
-    return broken
 
 
 def statistics_of(metrics: pd.DataFrame, methods: list[str]) -> pd.DataFrame:

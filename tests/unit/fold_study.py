@@ -1,0 +1,126 @@
+"""A small data set and how to train on it, for several tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from fossil.config import ImageTraining, NoOptions
+from fossil.data.fold_data import load_fold
+from fossil.data.folds import make_folds
+from fossil.files import write_parquet
+from fossil.methods.base import Batch, Method, Progress
+from fossil.methods.erm import ERM
+from fossil.stages import score_difficulty
+from fossil.stages import train_fold as train_stage
+from fossil.training.fold import train_fold
+
+BACKBONE = "test_byobnet"
+
+
+CPU = torch.device("cpu")
+
+
+SIZE = 32
+NEGATIVE, POSITIVE = 44, 16
+
+
+def quick(**changes: Any) -> ImageTraining:
+    """Train two epochs of a tiny model on the CPU."""
+    values = {"backbone": BACKBONE, "size": SIZE, "epochs": 2, "batch_size": 16, "accelerator": "cpu", "threads": 1}
+    return ImageTraining.model_validate({**values, **changes})
+
+
+@dataclass(frozen=True)
+class Study:
+    """A small data set on disk: random images, one a patient, and folds."""
+
+    folder: Path
+
+    @property
+    def paths(self) -> dict[str, Path]:
+        return {
+            "manifest": self.folder / "manifest.parquet",
+            "folds": self.folder / "folds.parquet",
+            "images": self.folder / "images.npy",
+        }
+
+    def table(self, fold: int = 0) -> pd.DataFrame:
+        folds = pd.read_parquet(self.paths["folds"])
+        return pd.read_parquet(self.paths["manifest"]).merge(folds[folds["fold"] == fold], on="image_id")
+
+    def ids(self, *roles: str) -> list[str]:
+        table = self.table()
+        return list(table.loc[table["role"].isin(roles), "image_id"])
+
+    def train(
+        self, method: Method | None = None, *, seed: int = 7, difficulty: pd.DataFrame | None = None, **changes: Any
+    ):
+        data = load_fold(**self.paths, fold=0)
+        method = ERM(NoOptions()) if method is None else method
+        return train_fold(data, method, quick(**changes), weights=None, seed=seed, difficulty=difficulty)
+
+    def score(self, scores: Path, *, seed: int = 3, proxy: str = "softmax", **changes: Any) -> pd.DataFrame:
+        settings = score_difficulty.Settings(
+            fold=0,
+            seed=seed,
+            proxy=proxy,  # type: ignore[arg-type]
+            method={"target": "fossil.methods.erm:ERM", "options": {}},
+            training=quick(**changes),
+        )
+        score_difficulty.run(settings, **self.paths, weights=[], scores=scores)
+        return pd.read_parquet(scores)
+
+    def run(self, output: Path, *, difficulty: list[Path], method: str = "fossil.methods.erm:ERM", **changes: Any):
+        settings = train_stage.Settings(
+            method={"target": method, "options": {}}, method_name="erm", fold=0, seed=7, training=quick(**changes)
+        )
+        outputs = {
+            "predictions": output / "p.parquet",
+            "history": output / "h.parquet",
+            "model": output / "m.safetensors",
+        }
+        facts = train_stage.run(settings, **self.paths, difficulty=difficulty, weights=[], **outputs)
+        return facts, pd.read_parquet(outputs["predictions"]), pd.read_parquet(outputs["history"])
+
+
+def write_study(folder: Path, images: np.ndarray, labels: np.ndarray) -> None:
+    names = [f"image_{n:03d}" for n in range(len(labels))]
+    manifest = pd.DataFrame(
+        {"image_id": names, "patient_id": [f"patient_{n}" for n in range(len(labels))], "label": labels}
+    )
+    write_parquet(folder / "manifest.parquet", manifest)
+    np.save(folder / "images.npy", images)
+
+
+def random_images(seed: int) -> np.ndarray:
+    """Draw noise; positive images, the last ones, are brighter."""
+    images = np.random.default_rng(seed).integers(0, 160, (NEGATIVE + POSITIVE, SIZE, SIZE, 3), dtype=np.uint8)
+    images[NEGATIVE:] += 90
+    return images
+
+
+def make_study(folder: Path) -> Study:
+    """Write a study whose positive images are brighter than its negative ones."""
+    write_study(folder, random_images(0), np.repeat([0, 1], [NEGATIVE, POSITIVE]))
+    manifest = pd.read_parquet(folder / "manifest.parquet")
+    write_parquet(folder / "folds.parquet", make_folds(manifest, folds=2, validation_fraction=0.3, seed=1))
+    return Study(folder)
+
+
+class Recorder(ERM):
+    """Empirical risk minimisation that keeps every batch that it is asked about."""
+
+    def __init__(self) -> None:
+        super().__init__(NoOptions())
+        self.batches: list[tuple[Batch, Progress]] = []
+
+    def weights(self, batch: Batch, progress: Progress) -> Tensor:
+        self.batches.append((batch, progress))
+        return super().weights(batch, progress)
