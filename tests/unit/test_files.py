@@ -20,6 +20,7 @@ from fossil.files import (
     atomic_path,
     read_json,
     sha256,
+    visible_files,
     write_csv,
     write_json,
     write_parquet,
@@ -160,3 +161,30 @@ def test_hash_of_a_file_is_that_of_hashlib(tmp_path: Path) -> None:
         assert sha256(path) == hashlib.sha256(content).hexdigest()
     path.write_bytes(b"abc")
     assert sha256(path) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+def test_visible_files_are_found_once_through_links_and_without_hidden_dangling_or_circular_ones(
+    tmp_path: Path,
+) -> None:
+    data, elsewhere = tmp_path / "data", tmp_path / "elsewhere"
+    for folder in (data / "part", data / ".hidden", elsewhere):
+        folder.mkdir(parents=True)
+    for path in (data / "part/a.png", data / ".hidden/b.png", data / ".c.png", elsewhere / "d.png"):
+        path.touch()
+    (data / "linked").symlink_to(elsewhere)
+    (data / "dangling.png").symlink_to(tmp_path / "nowhere")
+    (data / "circle").symlink_to(data)
+    (data / "part/circle").symlink_to(data)
+    assert sorted(path.name for path in visible_files(data)) == ["a.png", "d.png"]
+
+
+def test_what_a_killed_writer_left_is_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    with atomic_path(path) as temporary:
+        left_behind = temporary
+        temporary.write_text("x")
+    left_behind.write_text("half of an older ta")
+    with atomic_path(path) as temporary:
+        temporary.write_text("new")
+    assert [p.name for p in tmp_path.iterdir()] == ["table.csv"]
+    assert path.read_text() == "new"

@@ -231,3 +231,22 @@ def test_a_run_without_learning_keeps_its_head_and_is_not_failed(study: Study) -
     start = make_backbone(BACKBONE, weights=None, seed=7)[0].state_dict()
     assert trained.result.failure is None
     torch.testing.assert_close(trained.model.state_dict()["head.fc.weight"], start["head.fc.weight"])
+
+
+def test_a_baseline_whose_last_step_diverges_is_an_error_too(study: Study, tmp_path: Path) -> None:
+    with pytest.raises(FoldTrainingError, match="scores are not finite"):
+        study.score(tmp_path / "scores.parquet", learning_rate=1e10, epochs=1, batch_size=64)
+    assert not (tmp_path / "scores.parquet").exists()
+
+
+def test_priors_of_all_rows_reach_the_method(study: Study) -> None:
+    priors = {}
+    for counted in ("originals", "rows"):
+        recorder = Recorder()
+        study.train(recorder, class_priors=counted)
+        priors[counted] = recorder.batches[0][0].class_priors
+    table = study.table()
+    labels = table.loc[table["role"] == "train", "label"]
+    positive, negative = (labels == 1).sum(), (labels == 0).sum()
+    assert priors["originals"][1].item() == pytest.approx(positive / (positive + negative))
+    assert priors["rows"][1].item() == pytest.approx(3 * positive / (3 * positive + negative))

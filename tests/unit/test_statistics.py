@@ -258,3 +258,21 @@ def test_what_cannot_be_compared_is_an_error() -> None:
         compare(metrics, reference="z")
     with pytest.raises(StatisticsError, match="method r, seed 0: metric auc is there twice"):
         compare(pd.concat([metrics, metrics.head(1)]))
+
+
+def test_the_smallest_p_counts_pairs_that_differ_and_says_so_of_random_flips_too() -> None:
+    differing = [0.1, 0.2] + [0.0] * 13
+    metrics = long_table({"r": [0.5 + d for d in differing], "a": [0.5] * 15})
+    found = compare(metrics).set_index("test")
+    assert not found.at["permutation", "exact"]
+    # Two pairs that differ have four sign flips: no test of them gives less than 2/4.
+    assert found["smallest_p"].tolist() == [0.5, 0.5]
+    assert (found["p"] >= 0.5 - 0.02).all()
+
+
+def test_comparisons_over_folds_carry_a_note_that_pairs_are_not_independent() -> None:
+    values = {"r": [0.9, 0.8, 0.7], "a": [0.5, 0.6, 0.55]}
+    seeds = long_table(values)
+    assert not compare(seeds)["note"].str.contains("independent").any()
+    folds = seeds.assign(fold=pd.array(seeds["seed"].rank(method="dense").astype(int), dtype="Int64"))
+    assert compare(folds)["note"].str.startswith("fold-seed pairs are not independent").all()

@@ -197,6 +197,25 @@ def test_a_missing_run_stops_the_comparison_or_is_counted_where_that_is_allowed(
     assert study.planned()["train_fold"] == 1
 
 
+def test_a_wrong_folder_of_photographs_is_an_error_in_a_finished_study_too_and_takes_nothing_away(study: Study) -> None:
+    table = (study.root / "results/tables/final-tuning.csv").read_bytes()
+    result = study.snakemake("--config", "datasets={pad_ufes_20: {root: nowhere}}")
+    assert result.returncode != 0
+    assert "datasets.pad_ufes_20.root: nowhere holds no metadata.csv" in result.stdout
+    assert (study.root / "results/tables/final-tuning.csv").read_bytes() == table
+
+
+def test_another_name_in_print_makes_tables_and_figures_again(study: Study) -> None:
+    names = study.root / "workflow/fossil/config/studies.py"
+    before = names.read_text()
+    names.write_text(before.replace('"PAD-UFES-20"', '"PAD-UFES-20 (2020)"'))
+    try:
+        planned = study.planned("synthetic")
+    finally:
+        names.write_text(before)
+    assert planned == Counter(["tabulate_synthetic_results", "draw_synthetic_raincloud"])
+
+
 def test_without_any_run_there_is_nothing_to_evaluate_and_the_error_says_what_to_do(tmp_path: Path) -> None:
     result = Study.create(tmp_path).snakemake("synthetic", "--config", "allow_missing_runs=true")
     assert result.returncode != 0

@@ -68,9 +68,15 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
 
 
 def visible_files(folder: Path) -> Iterator[Path]:
-    """Find the files below a folder, through links to folders too, but not hidden ones and not dangling links."""
+    """Find the files below a folder, through links to folders too, but not hidden ones and not dangling links.
+
+    Each folder is looked into once, however many links lead to it, so that links in a circle do no harm.
+    """
+    seen = {os.path.realpath(folder)}
     for parent, folders, names in os.walk(folder, followlinks=True):
-        folders[:] = [name for name in folders if not name.startswith(".")]
+        places = {name: os.path.realpath(Path(parent, name)) for name in folders if not name.startswith(".")}
+        folders[:] = [name for name in sorted(places) if places[name] not in seen]
+        seen.update(places.values())
         paths = (Path(parent, name) for name in names if not name.startswith("."))
         yield from (path for path in paths if path.is_file())
 

@@ -31,6 +31,12 @@ try:
 except ConfigError as error:
     raise WorkflowError(f"The configuration is wrong.\n{error}") from None
 
+if CONFIG.image_dataset == "pad_ufes_20":
+    # An error in an input function would pass for a missing file, so this is checked here.
+    root = CONFIG.datasets.pad_ufes_20.root.expanduser()
+    if not (root / "metadata.csv").is_file():
+        raise WorkflowError(f"datasets.pad_ufes_20.root: {root} holds no metadata.csv; give the folder of PAD-UFES-20")
+
 SYNTHETIC = CONFIG.synthetic
 IMAGES = CONFIG.images
 DATASET = CONFIG.image_dataset
@@ -50,8 +56,8 @@ wildcard_constraints:
     size=r"\d+",
 
 
-# Names in print, which tables and figures take from the registry.
-LABELS = json.dumps({name: entry.label for name, entry in METHODS.items()})
+# Names in print, which tables and figures take from the registries.
+LABELS = json.dumps([{name: entry.label for name, entry in METHODS.items()}, DATASETS])
 
 
 def as_json(**settings):
@@ -124,10 +130,7 @@ def dataset_root(wildcards):
     """Folder that holds a data set's metadata.csv and, at any depth, its images."""
     if wildcards.dataset == "phantom":
         return "data/raw/phantom"
-    root = CONFIG.datasets.pad_ufes_20.root.expanduser()
-    if not (root / "metadata.csv").is_file():
-        raise WorkflowError(f"datasets.pad_ufes_20.root: {root} holds no metadata.csv; give the folder of PAD-UFES-20")
-    return str(root)
+    return str(CONFIG.datasets.pad_ufes_20.root.expanduser())
 
 
 def dataset_files(wildcards):

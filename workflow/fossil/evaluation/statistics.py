@@ -62,7 +62,8 @@ def compare_methods(
         exact : whether p comes from all 2^n sign flips, or from ``statistics.shuffles`` random ones.
         p : two-sided; 1 where all differences are zero, NaN without pairs. p_holm is corrected within metric and test
         over the methods that have a p.
-        smallest_p : what the test gives at least where m pairs differ: 2/2^m where exact, 2/(shuffles + 1) where not.
+        smallest_p : what the test gives at least where m pairs differ: 2/2^m, and not below 2/(shuffles + 1)
+            where random flips are drawn.
         effect_size : matched-pairs rank-biserial correlation (Kerby 2014), in [-1, 1], positive where the reference
         has the higher values, 0 where all differences are zero.
 
@@ -246,7 +247,7 @@ def _compare(
 
 def _smallest_p(decisive: int, *, exact: bool, statistics: Statistics) -> float:
     """Give the least p of a test in which that many pairs differ."""
-    return min(1.0, 2 / 2**decisive if exact else 2 / (statistics.shuffles + 1))
+    return min(1.0, max(2 / 2**decisive, 0.0 if exact else 2 / (statistics.shuffles + 1)))
 
 
 def _holm(p: pd.Series) -> pd.Series:

@@ -53,6 +53,8 @@ def run(
     logits = predict_logits(trained.model, trained.inputs, trained.images, torch.from_numpy(rows).to(trained.device))
     targets = torch.tensor(data.table["label"].to_numpy()[rows], device=trained.device)
     d = difficulty(logits, targets, proxy=settings.proxy).cpu()
+    if not d.isfinite().all():
+        raise FoldTrainingError("the baseline that scores difficulty failed: its scores are not finite")
     table = pd.DataFrame({"image_id": data.table["image_id"].iloc[rows], "difficulty": d.double(), "stage": stages(d)})
     write_parquet(scores, table)
     return {"device": trained.device_name, **_agreement(data.table.iloc[rows], table)}
