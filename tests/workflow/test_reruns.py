@@ -153,6 +153,17 @@ def test_a_deleted_output_is_made_again(study: Study) -> None:
         path.write_bytes(content)
 
 
+def test_another_name_in_print_makes_tables_and_figures_again(study: Study) -> None:
+    names = study.root / "workflow/fossil/config/studies.py"
+    before = names.read_text()
+    names.write_text(before.replace('"PAD-UFES-20"', '"PAD-UFES-20 (2020)"'))
+    try:
+        planned = study.planned("synthetic")
+    finally:
+        names.write_text(before)
+    assert planned == Counter(["tabulate_synthetic_results", "draw_synthetic_raincloud"])
+
+
 def test_removing_a_method_only_evaluates_anew(study: Study) -> None:
     with configured(study, "images", methods=["erm", "fossil"]):
         assert study.planned() == AFTER_FOLDS
@@ -203,17 +214,6 @@ def test_a_wrong_folder_of_photographs_is_an_error_in_a_finished_study_too_and_t
     assert result.returncode != 0
     assert "datasets.pad_ufes_20.root: nowhere holds no metadata.csv" in result.stdout
     assert (study.root / "results/tables/final-tuning.csv").read_bytes() == table
-
-
-def test_another_name_in_print_makes_tables_and_figures_again(study: Study) -> None:
-    names = study.root / "workflow/fossil/config/studies.py"
-    before = names.read_text()
-    names.write_text(before.replace('"PAD-UFES-20"', '"PAD-UFES-20 (2020)"'))
-    try:
-        planned = study.planned("synthetic")
-    finally:
-        names.write_text(before)
-    assert planned == Counter(["tabulate_synthetic_results", "draw_synthetic_raincloud"])
 
 
 def test_without_any_run_there_is_nothing_to_evaluate_and_the_error_says_what_to_do(tmp_path: Path) -> None:
