@@ -10,18 +10,13 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from pydantic import ValidationError
-from torch import Tensor
-from torch.nn import functional
-from torchvision.ops import sigmoid_focal_loss
 
 import fossil.methods
-from fossil.config import METHODS, CurriculumOptions, FocalOptions, FossilOptions, NoOptions, TemperatureOptions
+from fossil.config import METHODS, CurriculumOptions, FossilOptions, NoOptions, TemperatureOptions
 from fossil.methods.base import Batch, Method, Progress, make_method
 from fossil.methods.curriculum import Curriculum
 from fossil.methods.erm import ERM
-from fossil.methods.focal import Focal
 from fossil.methods.fossil import Fossil
 from fossil.methods.static import Static, StaticInverted
 from tests.unit.batches import (
@@ -83,133 +78,6 @@ def test_inverted_static_weight_is_the_number_of_classes_times_the_prior() -> No
     assert two.tolist() == pytest.approx([1.8, 0.2])
     three = StaticInverted(NoOptions()).weights(make_batch([2, 0, 1], priors=[0.5, 0.3, 0.2]), START)
     assert three.tolist() == pytest.approx([0.6, 1.5, 0.9])
-
-
-# --- Focal loss -----------------------------------------------------------------------------------------------------
-
-
-@settings(deadline=None, max_examples=60)
-@given(
-    logits=st.lists(st.floats(-12, 12), min_size=1, max_size=6),
-    gamma=st.floats(0, 5),
-    alpha=st.none() | st.floats(0.01, 0.99),
-    data=st.data(),
-)
-def test_focal_loss_with_one_logit_is_the_published_formula(
-    logits: list[float], gamma: float, alpha: float | None, data: st.DataObject
-) -> None:
-    targets = data.draw(st.lists(st.integers(0, 1), min_size=len(logits), max_size=len(logits)))
-    batch = make_batch(targets, priors=[0.5, 0.5], logits=torch.tensor(logits, dtype=torch.float64).unsqueeze(-1))
-    losses = Focal(FocalOptions(gamma=gamma, alpha=alpha)).losses(batch)
-    margins = [z if y else -z for z, y in zip(logits, targets, strict=True)]
-    own = [1 / (1 + math.exp(-m)) for m in margins]
-    other = [1 / (1 + math.exp(m)) for m in margins]
-    factor = [1.0 if alpha is None else alpha if y else 1 - alpha for y in targets]
-    expected = [-a * q**gamma * math.log(p) for a, p, q in zip(factor, own, other, strict=True)]
-    assert losses.tolist() == pytest.approx(expected, rel=1e-6, abs=1e-12)
-
-
-@settings(deadline=None, max_examples=40)
-@given(logits=st.lists(st.tuples(*[st.floats(-12, 12)] * 3), min_size=1, max_size=5), gamma=st.floats(0, 5))
-def test_focal_loss_with_three_logits_is_the_published_formula(
-    logits: list[tuple[float, float, float]], gamma: float
-) -> None:
-    targets = [row % 3 for row in range(len(logits))]
-    batch = make_batch(targets, priors=[0.3, 0.3, 0.4], logits=torch.tensor(logits, dtype=torch.float64))
-    losses = Focal(FocalOptions(gamma=gamma)).losses(batch)
-    expected = []
-    for row, y in zip(logits, targets, strict=True):
-        total = sum(math.exp(z) for z in row)
-        rest = sum(math.exp(z) for k, z in enumerate(row) if k != y) / total
-        expected.append(-(rest**gamma) * math.log(math.exp(row[y]) / total))
-    assert losses.tolist() == pytest.approx(expected, rel=1e-6, abs=1e-12)
-
-
-def test_focal_loss_with_two_logits_is_that_of_torchvision_for_their_difference() -> None:
-    logits = torch.tensor([[0.3, -1.2], [2.0, 4.5], [-3.0, 0.5], [1.0, 1.0]], dtype=torch.float64)
-    targets = [0, 1, 0, 1]
-    difference, labels = logits[:, 1] - logits[:, 0], torch.tensor(targets, dtype=torch.float64)
-    theirs = sigmoid_focal_loss(difference, labels, alpha=-1, gamma=2.0)
-    ours = Focal(FocalOptions(gamma=2.0)).losses(make_batch(targets, priors=[0.5, 0.5], logits=logits))
-    torch.testing.assert_close(ours, theirs)
-
-
-def test_focal_loss_with_one_logit_is_that_of_torchvision() -> None:
-    logits = torch.tensor([[-3.0], [-0.4], [0.0], [2.5]], dtype=torch.float64)
-    batch = make_batch([1, 0, 1, 0], priors=[0.5, 0.5], logits=logits)
-    labels = torch.tensor([1.0, 0.0, 1.0, 0.0], dtype=torch.float64)
-    for gamma, alpha in ((3.0, 0.25), (2.0, None)):
-        theirs = sigmoid_focal_loss(logits[:, 0], labels, alpha=-1 if alpha is None else alpha, gamma=gamma)
-        torch.testing.assert_close(Focal(FocalOptions(gamma=gamma, alpha=alpha)).losses(batch), theirs)
-
-
-@pytest.mark.parametrize("columns", [1, 2, 3])
-def test_gradient_of_the_focal_loss_is_that_of_finite_differences(columns: int) -> None:
-    targets = [0, 1, columns - 1 if columns > 1 else 1]
-    start = torch.tensor([[0.4, -1.0, 2.0], [-0.7, 1.5, 0.1], [3.0, 0.2, -2.0]], dtype=torch.float64)[:, :columns]
-
-    def losses(logits: Tensor) -> Tensor:
-        return Focal(FocalOptions(gamma=2.5)).losses(make_batch(targets, priors=[1.0, 1.0, 1.0], logits=logits))
-
-    logits = start.clone().requires_grad_()
-    (gradient,) = torch.autograd.grad(losses(logits).sum(), logits)
-    step = 1e-6
-    for row in range(3):
-        for column in range(columns):
-            move = torch.zeros_like(start)
-            move[row, column] = step
-            slope = (losses(start + move).sum() - losses(start - move).sum()).item() / (2 * step)
-            assert gradient[row, column].item() == pytest.approx(slope, rel=1e-5, abs=1e-8)
-
-
-@pytest.mark.parametrize("columns", [1, 2])
-def test_gradient_of_the_focal_loss_goes_through_the_focusing_factor_too(columns: int) -> None:
-    # With p_t = 1/2 and gamma = 2 the slope in the margin is -1/8 - log(2)/4; a constant factor would give -1/8.
-    logits = torch.zeros(1, columns, dtype=torch.float64, requires_grad=True)
-    loss = Focal(FocalOptions(gamma=2.0)).losses(make_batch([1], priors=[0.5, 0.5], logits=logits))
-    (gradient,) = torch.autograd.grad(loss.sum(), logits)
-    assert gradient[0, -1].item() == pytest.approx(-1 / 8 - math.log(2) / 4)
-
-
-@pytest.mark.parametrize("gamma", [0.0, 0.5, 1.0, 2.0])
-@pytest.mark.parametrize("columns", [1, 2, 3])
-@pytest.mark.parametrize("margin", [18.0, 40.0, 1e4])
-def test_gradient_of_the_focal_loss_is_finite_for_a_sample_that_is_all_but_certain(
-    margin: float, columns: int, gamma: float
-) -> None:
-    logits = torch.zeros(1, columns)
-    logits[0, -1] = margin
-    logits.requires_grad_()
-    targets = [max(columns - 1, 1)]
-    batch = make_batch(targets, priors=[0.4, 0.3, 0.3], logits=logits, dtype=torch.float32)
-    loss = Focal(FocalOptions(gamma=gamma)).losses(batch).sum()
-    (gradient,) = torch.autograd.grad(loss, logits)
-    assert loss.isfinite()
-    assert gradient.isfinite().all()
-
-
-@pytest.mark.parametrize("columns", [1, 3])
-def test_focal_loss_with_gamma_zero_is_cross_entropy(columns: int) -> None:
-    logits = torch.tensor([[1.0, 0.0, -2.0], [-1.0, 0.5, 3.0]], dtype=torch.float64)[:, :columns]
-    batch = make_batch([1, 0], priors=[0.4, 0.3, 0.3], logits=logits)
-    expected = (
-        functional.binary_cross_entropy_with_logits(logits[:, 0], torch.tensor([1.0, 0.0]).double(), reduction="none")
-        if columns == 1
-        else functional.cross_entropy(logits, torch.tensor([1, 0]), reduction="none")
-    )
-    torch.testing.assert_close(Focal(FocalOptions(gamma=0.0)).losses(batch), expected)
-
-
-def test_focal_alpha_with_more_than_two_classes_is_an_error() -> None:
-    batch = make_batch([0, 2], priors=[0.4, 0.3, 0.3], logits=torch.zeros(2, 3, dtype=torch.float64))
-    with pytest.raises(ValueError, match=r"alpha = 0\.25 .* 3"):
-        Focal(FocalOptions(alpha=0.25)).losses(batch)
-
-
-@pytest.mark.parametrize("alpha", [0.0, 1.0])
-def test_focal_alpha_that_would_silence_a_class_is_refused(alpha: float) -> None:
-    with pytest.raises(ValidationError, match="alpha"):
-        FocalOptions(alpha=alpha)
 
 
 # --- Curriculum and FOSSIL ------------------------------------------------------------------------------------------
