@@ -2,13 +2,14 @@
 #
 #   data/raw/          downloads and drawings       -> make_manifest, decode_images, make_folds
 #   data/processed/    manifest, images, folds      -> score_difficulty, train_fold
-#   results/synthetic/ runs of the synthetic study  -> collect_stacked
+#   results/synthetic/ runs of the synthetic study  -> collect_stacked, verify_theory
 #   results/<dataset>/ runs of the image study      -> collect_folds
 #   results/metrics/   one long table a study       -> compare_methods
 #   results/statistics/                             -> tabulate_*, draw_*
 #   results/tables/    results/figures/
+#   results/theory.csv the paper's statements, checked, and their curves -> draw_theory
 #
-# Targets: all (default), synthetic, images.
+# Targets: all (default), synthetic, images, theory.
 
 
 configfile: "config/config.yaml"
@@ -26,6 +27,7 @@ localrules:
     all,
     synthetic,
     images,
+    theory,
 
 
 rule all:
@@ -33,6 +35,7 @@ rule all:
     input:
         rules.synthetic.input,
         rules.images.input,
+        rules.theory.input,
 
 
 onsuccess:

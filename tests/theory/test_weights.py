@@ -65,7 +65,7 @@ def test_fossil_weight_is_between_zero_and_one_over_the_number_of_classes_times_
     batch, options, progress = case
     weights = Fossil(options).weights(batch, progress)
     assert (weights >= 0).all()
-    assert (weights <= (1 + 1e-12) / (batch.class_priors.shape[-1] * batch.own_prior())).all()
+    assert (weights <= (1 + 1e-12) / (batch.classes * batch.of_class(batch.class_priors))).all()
 
 
 def test_printed_lemma_fails_since_a_falling_temperature_lowers_the_weight_of_a_hard_sample() -> None:

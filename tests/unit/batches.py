@@ -40,11 +40,12 @@ def make_batch(
     """A batch of one model; by default without difficulty, without augmented rows, and with logits of 0."""
     n = len(targets)
     return Batch(
-        torch.zeros(n, 1, dtype=dtype) if logits is None else logits,
-        torch.tensor(targets),
-        torch.zeros(n, dtype=dtype) if difficulty is None else torch.tensor(difficulty, dtype=dtype),
-        torch.zeros(n, dtype=torch.bool) if is_augmented is None else torch.tensor(is_augmented),
-        torch.tensor(priors, dtype=dtype),
+        logits=torch.zeros(n, 1, dtype=dtype) if logits is None else logits,
+        targets=torch.tensor(targets),
+        difficulty=torch.zeros(n, dtype=dtype) if difficulty is None else torch.tensor(difficulty, dtype=dtype),
+        is_augmented=torch.zeros(n, dtype=torch.bool) if is_augmented is None else torch.tensor(is_augmented),
+        class_counts=1000 * torch.tensor(priors, dtype=dtype),
+        index=torch.arange(n),
     )
 
 

@@ -149,6 +149,7 @@ def test_modules_that_count_are_the_named_ones_their_imports_and_their_packages(
         "fossil.methods",
         "fossil.methods.base",
         "fossil.methods.curriculum",
+        "fossil.problem",
         "fossil.schedules",
     }
 

@@ -81,6 +81,7 @@ def test_summary_of_an_epoch_by_hand() -> None:
             "n_eff": 16 / 6,
             # Of 0, 1, 1, 2 at the places .15, 1.5 and 2.85 between them.
             "weight_q05": 0.15,
+            "weight_mean": 1.0,
             "weight_q50": 1.0,
             "weight_q95": 1.85,
             "weight_mean_class0": 1.0,

@@ -12,7 +12,8 @@ from torch import Tensor
 
 from fossil.methods.base import Method, Progress
 from fossil.training.backbone import make_backbone
-from fossil.training.images import predict_logits, train_model, training_rows
+from fossil.training.image_rows import training_rows
+from fossil.training.images import predict_logits, train_model
 from tests.unit.fold_study import (
     BACKBONE,
     SIZE,
@@ -61,14 +62,14 @@ def test_chosen_rows_keep_what_belongs_together() -> None:
 
 
 @pytest.mark.parametrize("copies", [0, 1, 5])
-def test_class_priors_are_those_of_the_originals_whatever_the_copies(copies: int) -> None:
+def test_class_counts_are_those_of_the_originals_whatever_the_copies(copies: int) -> None:
     rows = training_rows(torch.arange(8), torch.tensor([0, 0, 1, 0, 0, 0, 1, 0]), torch.zeros(8), copies=copies)
-    assert rows.class_priors("originals").tolist() == [0.75, 0.25]
+    assert rows.class_counts("originals").tolist() == [6, 2]
 
 
-def test_class_priors_of_all_rows_count_the_copies() -> None:
+def test_class_counts_of_all_rows_count_the_copies() -> None:
     rows = training_rows(torch.arange(8), torch.tensor([0, 0, 1, 0, 0, 0, 1, 0]), torch.zeros(8), copies=2)
-    assert rows.class_priors("rows").tolist() == [0.5, 0.5]
+    assert rows.class_counts("rows").tolist() == [6, 6]
 
 
 # --- What a method sees ---------------------------------------------------------------------------------------------

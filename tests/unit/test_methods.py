@@ -5,20 +5,32 @@ from __future__ import annotations
 import importlib
 import math
 import pkgutil
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from pydantic import ValidationError
+from torch import Tensor
+from torch._dynamo.testing import CompileCounter
 
 import fossil.methods
-from fossil.config import METHODS, CurriculumOptions, FossilOptions, NoOptions, TemperatureOptions
-from fossil.methods.base import Batch, Method, Progress, make_method
+from fossil.config import (
+    METHODS,
+    CurriculumOptions,
+    EffectiveNumberOptions,
+    FossilOptions,
+    NoOptions,
+    TemperatureOptions,
+)
+from fossil.methods.base import Batch, Method, Progress, Samples, make_method
 from fossil.methods.curriculum import Curriculum
 from fossil.methods.erm import ERM
 from fossil.methods.fossil import Fossil
-from fossil.methods.static import Static, StaticInverted
+from fossil.methods.static import EffectiveNumber, Static, StaticInverted
 from tests.unit.batches import (
     SCHEDULES,
     START,
@@ -37,6 +49,10 @@ def classes_of_package() -> set[type[Method]]:
         names = vars(importlib.import_module(f"fossil.methods.{module.name}")).values()
         found |= {cls for cls in names if isinstance(cls, type) and issubclass(cls, Method) and cls is not Method}
     return found
+
+
+LEARNED = {"meta_weight_net", "fossil_bilevel"}
+CLOSED_FORM = [name for name in METHODS if name not in LEARNED]
 
 
 def class_of(name: str) -> type[Method]:
@@ -178,6 +194,94 @@ def test_fossil_weights_are_finite_in_float32_in_every_epoch(schedule: str) -> N
     assert (weights >= 0).all()
 
 
+# --- Class weights, stages and penalties ----------------------------------------------------------------------------
+
+
+def test_effective_number_weights_are_cuis_up_to_their_scale() -> None:
+    counts, beta = [1800, 200, 20], 0.999
+    cui = np.array([(1 - beta) / (1 - beta**n) for n in counts])
+    batch = make_batch([0, 1, 2], priors=[n / 1000 for n in counts])  # counts are 1000 times the priors
+    weights = EffectiveNumber(EffectiveNumberOptions(beta=beta)).weights(batch, START).numpy()
+    np.testing.assert_allclose(weights / weights[0], cui / cui[0], rtol=1e-12)
+    # The mean over all samples is 1.
+    assert float(weights @ counts) == pytest.approx(sum(counts))
+
+
+@settings(deadline=None)
+@given(counts=st.lists(st.integers(1, 10_000), min_size=2, max_size=5))
+def test_effective_number_goes_from_equal_weights_at_beta_zero_to_static_weights_for_beta_towards_one(
+    counts: list[int],
+) -> None:
+    batch = make_batch(list(range(len(counts))), priors=[n / 1000 for n in counts])
+    equal = EffectiveNumber(EffectiveNumberOptions(beta=0.0)).weights(batch, START)
+    assert equal.tolist() == pytest.approx([1.0] * len(counts))
+    nearly_static = EffectiveNumber(EffectiveNumberOptions(beta=1 - 1e-9)).weights(batch, START)
+    static = Static(NoOptions()).weights(batch, START)
+    assert nearly_static.tolist() == pytest.approx(static.tolist(), rel=1e-4)
+
+
+def test_class_term_of_fossil_is_the_one_that_is_asked_for() -> None:
+    batch = make_batch([0, 1], priors=[0.9, 0.1])
+    assert plain_fossil(class_term="none").weights(batch, START).tolist() == pytest.approx([1.0, 1.0])
+    cui = EffectiveNumber(EffectiveNumberOptions(beta=0.99)).weights(batch, START)
+    found = plain_fossil(class_term="effective_number", beta=0.99).weights(batch, START)
+    assert found.tolist() == pytest.approx(cui.tolist())
+    clamped = plain_fossil(class_term="effective_number", beta=0.99, class_clamp=1.5).weights(batch, START)
+    assert clamped.tolist() == pytest.approx([min(w, 1.5) for w in cui.tolist()])
+
+
+def test_stage_multiplier_takes_the_place_of_the_difficulty_term() -> None:
+    scores = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
+    batch = make_batch([0] * 8, priors=[0.5, 0.5], difficulty=scores)
+    method = plain_fossil(stage_mode=True)
+    method.before_epoch(batch, START)
+    # Quartiles of the scores are .175, .35 and .525.
+    expected = [0.9, 0.9, 1.0, 1.0, 1.1, 1.1, 1.2, 1.2]
+    assert method.weights(batch, START).tolist() == pytest.approx(expected)
+    # Of other samples alone, the weights are what they were: stages belong to the training set.
+    hard = make_batch([0, 0], priors=[0.5, 0.5], difficulty=[0.6, 0.7])
+    assert method.weights(hard, START).tolist() == pytest.approx([1.2, 1.2])
+
+
+def test_stages_of_a_stack_are_each_models_own() -> None:
+    scores = torch.tensor([[0.0, 0.1, 0.2, 0.3], [0.4, 0.6, 0.8, 1.0]], dtype=torch.float64)
+    one = make_batch([0] * 4, priors=[0.5, 0.5])
+    stack = {name: value.expand(2, *value.shape) for name, value in vars(one).items()} | {"difficulty": scores}
+    method = plain_fossil(stage_mode=True)
+    method.before_epoch(Batch(**stack), START)
+    expected = [[0.9, 1.0, 1.1, 1.2]] * 2
+    assert method.weights(Batch(**stack), START).tolist() == [pytest.approx(row) for row in expected]
+
+
+def test_stage_mode_before_the_first_epoch_is_an_error() -> None:
+    with pytest.raises(ValueError, match="thresholds"):
+        plain_fossil(stage_mode=True).weights(make_batch([0], priors=[0.5, 0.5]), START)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"stage_quantiles": [0.5, 0.25]}, "stage_quantiles must rise"),
+        ({"stage_quantiles": [0.5]}, "1 stage_quantiles make 2 stages, but there are 4 multipliers"),
+        ({"stage_multipliers": [0.9, 1.0, 0.0, 1.2]}, "stage_multipliers"),
+        ({"gamma_initial": 1.5}, "gamma_initial"),
+        ({"beta": 1.0}, "beta"),
+        ({"class_clamp": 0.0}, "class_clamp"),
+        ({"temperature": {"minimum": 0.0}}, "temperature.minimum"),
+        ({"temperature": {"initial": -1.0}}, "temperature.initial"),
+    ],
+)
+def test_options_that_cannot_be_are_errors_that_name_them(options: dict[str, object], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        FossilOptions.model_validate(options)
+
+
+def test_constant_penalty_holds_from_the_first_epoch() -> None:
+    batch = make_batch([0, 0], priors=[0.5, 0.5], is_augmented=[True, False])
+    method = plain_fossil(gamma_schedule="constant", gamma_initial=0.4)
+    assert [method.weights(batch, Progress(t, 10)).tolist() for t in (0, 9)] == [[pytest.approx(0.6), 1.0]] * 2
+
+
 # --- Every registered method ----------------------------------------------------------------------------------------
 
 
@@ -185,40 +289,60 @@ def stacked_batch(columns: int, shape: tuple[int, ...] = (3, 7)) -> Batch:
     """Random batches of several models; c = 1 means two classes."""
     generator = torch.Generator().manual_seed(5)
     classes = max(columns, 2)
-    priors = torch.rand(*shape[:-1], classes, generator=generator, dtype=torch.float64) + 0.1
     return Batch(
-        (3 * torch.randn(*shape, columns, generator=generator, dtype=torch.float64)).requires_grad_(),
-        torch.randint(classes, shape, generator=generator),
-        torch.rand(shape, generator=generator, dtype=torch.float64),
-        torch.rand(shape, generator=generator) < 0.4,
-        priors / priors.sum(-1, keepdim=True),
+        logits=(3 * torch.randn(*shape, columns, generator=generator, dtype=torch.float64)).requires_grad_(),
+        targets=torch.randint(classes, shape, generator=generator),
+        difficulty=torch.rand(shape, generator=generator, dtype=torch.float64),
+        is_augmented=torch.rand(shape, generator=generator) < 0.4,
+        class_counts=torch.randint(1, 100, (*shape[:-1], classes), generator=generator).double(),
+        index=torch.stack([torch.randperm(shape[-1], generator=generator) for _ in range(math.prod(shape[:-1]))]).view(
+            shape
+        ),
     )
 
 
 def part_of(batch: Batch, place: tuple[int, ...]) -> Batch:
     """The batch of one model."""
-    parts = (batch.logits, batch.targets, batch.difficulty, batch.is_augmented, batch.class_priors)
-    return Batch(*(part[place] for part in parts))
+    return Batch(**{name: value[place] for name, value in vars(batch).items()})
+
+
+def in_order(batch: Batch) -> Samples:
+    """The samples of a batch as their training table."""
+    order = batch.index.argsort(-1)
+    parts = {
+        name: getattr(batch, name).gather(-1, order) for name in ("targets", "difficulty", "is_augmented", "index")
+    }
+    return Samples(**parts, class_counts=batch.class_counts)
+
+
+def started(name: str, batch: Batch, seeds: list[int], *, stacked: bool) -> Method:
+    """A method at the start of training, where the batch holds all samples."""
+    method = make_method(METHODS[name].target, {})
+    generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+    method.start(generators, stacked=stacked, dtype=batch.logits.dtype, device=batch.logits.device)
+    method.before_epoch(in_order(batch), Progress(0, 20))
+    return method
 
 
 @pytest.mark.parametrize("columns", [1, 3])
 @pytest.mark.parametrize("name", METHODS)
 def test_stack_of_models_gives_what_a_loop_over_models_gives(name: str, columns: int) -> None:
-    method, progress = make_method(METHODS[name].target, {}), Progress(7, 20)
-    for shape in ((3, 7), (2, 3, 4)):
-        batch = stacked_batch(columns, shape)
-        losses, weights = method.losses(batch), method.weights(batch, progress)
-        assert losses.shape == weights.shape == shape
-        for place in np.ndindex(shape[:-1]):
-            alone = part_of(batch, place)
-            torch.testing.assert_close(losses[place], method.losses(alone), rtol=1e-12, atol=1e-12)
-            torch.testing.assert_close(weights[place], method.weights(alone, progress), rtol=1e-12, atol=1e-12)
+    batch, progress, seeds = stacked_batch(columns), Progress(7, 20), [3, 4, 5]
+    method = started(name, batch, seeds, stacked=True)
+    losses, weights = method.losses(batch), method.weights(batch, progress)
+    assert losses.shape == weights.shape == (3, 7)
+    for place, seed in enumerate(seeds):
+        alone = part_of(batch, (place,))
+        single = started(name, alone, [seed], stacked=False)
+        torch.testing.assert_close(losses[place], single.losses(alone), rtol=1e-12, atol=1e-12)
+        torch.testing.assert_close(weights[place], single.weights(alone, progress), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("columns", [1, 3])
 @pytest.mark.parametrize("name", METHODS)
 def test_weights_carry_no_gradient_and_are_not_negative_while_losses_carry_one(name: str, columns: int) -> None:
-    method, batch = make_method(METHODS[name].target, {}), stacked_batch(columns)
+    batch = stacked_batch(columns)
+    method = started(name, batch, [3, 4, 5], stacked=True)
     for epoch in range(20):
         weights = method.weights(batch, Progress(epoch, 20))
         assert not weights.requires_grad
@@ -227,7 +351,47 @@ def test_weights_carry_no_gradient_and_are_not_negative_while_losses_carry_one(n
     assert method.losses(batch).requires_grad
 
 
-@pytest.mark.parametrize("name", [name for name, entry in METHODS.items() if not entry.uses_difficulty])
+@pytest.mark.parametrize("columns", [1, 3])
+@pytest.mark.parametrize("name", METHODS)
+def test_weights_and_losses_in_bfloat16_autocast_are_those_of_float32_up_to_the_rounding_of_the_logits(
+    name: str, columns: int
+) -> None:
+    exact = stacked_batch(columns)
+    single = {"difficulty": exact.difficulty.float(), "class_counts": exact.class_counts.float()}
+    full = replace(exact, logits=exact.logits.detach().float(), **single)
+    half = replace(full, logits=full.logits.bfloat16())
+    method = started(name, full, [3, 4, 5], stacked=True)
+    with torch.autocast("cpu", torch.bfloat16):
+        losses, weights = method.losses(half), method.weights(half, Progress(7, 20))
+    assert losses.dtype == weights.dtype == torch.float32
+    # A bfloat16 logit is off by at most 2^-8 of itself, and a cross-entropy by at most twice that of the largest logit.
+    slack = 2 * 2**-8 * float(full.logits.abs().max())
+    torch.testing.assert_close(losses, method.losses(full), rtol=0.05, atol=slack)
+    torch.testing.assert_close(weights, method.weights(full, Progress(7, 20)), rtol=0.01, atol=slack)
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+@pytest.mark.parametrize("name", CLOSED_FORM)
+def test_closed_form_compiles_into_one_graph_an_epoch_and_gives_the_same(name: str, columns: int) -> None:
+    batch = stacked_batch(columns)
+    method = started(name, batch, [3, 4, 5], stacked=True)
+    torch.compiler.reset()
+    counter = CompileCounter()
+
+    @partial(torch.compile, backend=counter, fullgraph=True)
+    def compiled(batch: Batch, progress: Progress) -> tuple[Tensor, Tensor]:
+        return method.losses(batch), method.weights(batch, progress)
+
+    for epoch in (2, 2, 7):
+        progress = Progress(epoch, 20)
+        losses, weights = compiled(batch, progress)
+        torch.testing.assert_close(losses, method.losses(batch), rtol=1e-12, atol=1e-12)
+        torch.testing.assert_close(weights, method.weights(batch, progress), rtol=1e-12, atol=1e-12)
+    # What is made of the epoch are numbers of the graph.
+    assert counter.frame_count <= 2
+
+
+@pytest.mark.parametrize("name", [name for name in CLOSED_FORM if not METHODS[name].uses_difficulty])
 def test_method_that_says_so_does_not_look_at_difficulty(name: str) -> None:
     method = make_method(METHODS[name].target, {})
     easy, hard = (make_batch([0, 1], priors=[0.9, 0.1], difficulty=[d, d]) for d in (0.0, 1.0))
@@ -235,7 +399,7 @@ def test_method_that_says_so_does_not_look_at_difficulty(name: str) -> None:
     assert torch.equal(method.losses(easy), method.losses(hard))
 
 
-@pytest.mark.parametrize("name", [name for name, entry in METHODS.items() if entry.uses_difficulty])
+@pytest.mark.parametrize("name", [name for name in CLOSED_FORM if METHODS[name].uses_difficulty])
 def test_method_that_asks_for_difficulty_looks_at_it(name: str) -> None:
     method = make_method(METHODS[name].target, {})
     easy, hard = (make_batch([0, 1], priors=[0.9, 0.1], difficulty=[d, d]) for d in (0.0, 1.0))
@@ -271,10 +435,11 @@ def test_progress_is_the_share_of_epochs_that_are_over() -> None:
 
 def test_prior_of_a_sample_is_that_of_its_class_in_its_own_model() -> None:
     batch = Batch(
-        torch.zeros(2, 3, 1),
-        torch.tensor([[0, 1, 1], [1, 0, 0]]),
-        torch.zeros(2, 3),
-        torch.zeros(2, 3, dtype=torch.bool),
-        torch.tensor([[0.75, 0.25], [0.5, 0.5]]),
+        logits=torch.zeros(2, 3, 1),
+        targets=torch.tensor([[0, 1, 1], [1, 0, 0]]),
+        difficulty=torch.zeros(2, 3),
+        is_augmented=torch.zeros(2, 3, dtype=torch.bool),
+        class_counts=torch.tensor([[75, 25], [3, 3]]),
+        index=torch.arange(3).expand(2, 3),
     )
-    assert batch.own_prior().tolist() == [[0.75, 0.25, 0.25], [0.5, 0.5, 0.5]]
+    assert batch.of_class(batch.class_priors).tolist() == [[0.75, 0.25, 0.25], [0.5, 0.5, 0.5]]

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from fossil.config import TemperatureOptions
+from fossil.config import FossilOptions, TemperatureOptions
 from fossil.schedules import augmentation_penalty, temperature, warmup
 
 FALLING = ["exponential_decay", "linear_decay"]
@@ -102,6 +102,10 @@ def test_minimum_above_initial_is_refused() -> None:
         TemperatureOptions(initial=1.0, minimum=2.0)
 
 
+def penalty(initial: float, scale: float, maximum: float) -> FossilOptions:
+    return FossilOptions(gamma_initial=initial, gamma_scale=scale, gamma_max=maximum)
+
+
 @pytest.mark.parametrize(
     ("scale", "maximum", "expected"),
     [
@@ -113,7 +117,7 @@ def test_minimum_above_initial_is_refused() -> None:
     ],
 )
 def test_penalty_by_hand(scale: float, maximum: float, expected: list[float]) -> None:
-    penalties = [augmentation_penalty(s, initial=0.5, scale=scale, maximum=maximum) for s in (0, 0.5, 1)]
+    penalties = [augmentation_penalty(s, penalty(0.5, scale, maximum)) for s in (0, 0.5, 1)]
     assert penalties == pytest.approx(expected)
 
 
@@ -127,8 +131,17 @@ def test_penalty_by_hand(scale: float, maximum: float, expected: list[float]) ->
 def test_penalty_stays_between_zero_and_one_and_never_falls(
     pair: tuple[float, float], initial: float, scale: float, maximum: float
 ) -> None:
-    early, late = (augmentation_penalty(s, initial=initial, scale=scale, maximum=maximum) for s in sorted(pair))
+    early, late = (augmentation_penalty(s, penalty(initial, scale, maximum)) for s in sorted(pair))
     assert 0 <= early <= late <= min(1, maximum)
+
+
+@settings(deadline=None)
+@given(fraction=fractions, initial=st.floats(0, 1), scale=st.floats(0, 3), maximum=st.floats(1e-3, 3))
+def test_constant_penalty_is_that_of_the_end_of_a_linear_one(
+    fraction: float, initial: float, scale: float, maximum: float
+) -> None:
+    constant = penalty(initial, scale, maximum).model_copy(update={"gamma_schedule": "constant"})
+    assert augmentation_penalty(fraction, constant) == min(scale * initial, maximum, 1.0)
 
 
 def test_warmup_by_hand() -> None:

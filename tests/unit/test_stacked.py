@@ -26,6 +26,7 @@ HISTORY_KEYS = {
     "weighted_train_loss",
     "validation_loss",
     "n_eff",
+    "weight_mean",
     "weight_q05",
     "weight_q50",
     "weight_q95",

@@ -76,7 +76,7 @@ class Study:
         """Count the jobs that a dry run would run, by rule; targets do not count."""
         output = self.make("--dry-run", *arguments)
         jobs = re.findall(r"^(?:local)?rule (\w+):$", output, flags=re.MULTILINE)
-        return Counter(job for job in jobs if job not in ("all", "synthetic", "images"))
+        return Counter(job for job in jobs if job not in ("all", "synthetic", "images", "theory"))
 
     def planned_runs(self, *arguments: str) -> set[str]:
         """Name the runs that a dry run would train: their folders below results."""
@@ -86,4 +86,9 @@ class Study:
 
 # What follows from new runs of the image study, and from new runs of the synthetic study.
 AFTER_FOLDS = Counter(["collect_folds", "compare_methods", "tabulate_final_tuning", "draw_padufes_tradeoff"])
-AFTER_STACKS = Counter(["collect_stacked", "compare_methods", "tabulate_synthetic_results", "draw_synthetic_raincloud"])
+AFTER_STACKS = Counter(
+    [
+        *("collect_stacked", "compare_methods", "tabulate_synthetic_results", "draw_synthetic_raincloud"),
+        *("verify_theory", "draw_theory"),
+    ]
+)

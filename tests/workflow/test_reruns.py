@@ -52,7 +52,8 @@ def test_a_finished_study_has_every_table_and_figure_and_plans_nothing(study: St
     for name in ("synthetic-results", "final-tuning"):
         assert (study.root / f"results/tables/{name}.tex").stat().st_size > 500
         assert (study.root / f"results/tables/{name}.csv").stat().st_size > 200
-    for name in ("synthetic-raincloud", "padufes-tradeoff"):
+    assert len(pd.read_csv(study.root / "results/theory.csv")) > 20
+    for name in ("synthetic-raincloud", "padufes-tradeoff", "theory"):
         assert (study.root / f"results/figures/{name}.pdf").read_bytes().startswith(b"%PDF")
         assert (study.root / f"results/figures/{name}.png").read_bytes().startswith(b"\x89PNG")
     for name in ("synthetic-ir9", "phantom-internal"):
@@ -96,7 +97,7 @@ def test_editing_a_plot_redraws_that_plot_only(study: Study) -> None:
 
 def test_editing_the_style_of_plots_redraws_all_plots_and_nothing_else(study: Study) -> None:
     with edited(study.root / "workflow/fossil/reporting/style.py"):
-        assert study.planned() == Counter(["draw_padufes_tradeoff", "draw_synthetic_raincloud"])
+        assert study.planned() == Counter(["draw_padufes_tradeoff", "draw_synthetic_raincloud", "draw_theory"])
 
 
 def test_editing_a_loss_reruns_the_runs_that_use_it_and_what_follows(study: Study) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import torch
@@ -36,8 +36,18 @@ def difficulty(logits: Tensor, targets: Tensor, *, proxy: Proxy) -> Tensor:
 
 def stages(scores: Tensor, *, count: int = 3) -> Tensor:
     """Give each sample its stage, from 0 (easy) to count - 1, by quantiles over the last axis."""
-    edges = torch.quantile(scores.double(), torch.arange(1, count, dtype=torch.float64) / count, dim=-1)
-    return (scores.double().unsqueeze(0) > edges.unsqueeze(-1)).sum(0)
+    return stage_of(scores, stage_thresholds(scores, [stage / count for stage in range(1, count)]))
+
+
+def stage_thresholds(scores: Tensor, quantiles: Sequence[float]) -> Tensor:
+    """Quantiles of the scores over the last axis, shape (..., len(quantiles)), float64."""
+    levels = torch.tensor(quantiles, dtype=torch.float64, device=scores.device)
+    return torch.quantile(scores.double(), levels, dim=-1).movedim(0, -1)
+
+
+def stage_of(scores: Tensor, thresholds: Tensor) -> Tensor:
+    """How many of the thresholds, shape (..., s), each score is above: from 0 to s, shape (..., n)."""
+    return (scores.double().unsqueeze(-1) > thresholds.unsqueeze(-2)).sum(-1)
 
 
 def _softmax(logits: Tensor, _: Tensor) -> Tensor:

@@ -20,7 +20,9 @@ def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
     Returns
     -------
     Tensor, shape (..., n)
+        At least float32, whatever the logits are.
     """
+    logits = _at_least_float32(logits)
     if logits.shape[-1] == 1:
         return functional.binary_cross_entropy_with_logits(
             logits.squeeze(-1), targets.to(logits.dtype), reduction="none"
@@ -34,3 +36,7 @@ def class_log_probabilities(logits: Tensor) -> Tensor:
     if logits.shape[-1] == 1:
         return torch.cat([functional.logsigmoid(-logits), functional.logsigmoid(logits)], dim=-1)
     return functional.log_softmax(logits, dim=-1)
+
+
+def _at_least_float32(logits: Tensor) -> Tensor:
+    return logits.float() if logits.dtype in (torch.bfloat16, torch.float16) else logits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from fossil.config import TemperatureOptions
+from fossil.config import FossilOptions, TemperatureOptions
 
 
 def temperature(fraction: float, options: TemperatureOptions) -> float:
@@ -39,9 +39,13 @@ def temperature(fraction: float, options: TemperatureOptions) -> float:
             return math.inf
 
 
-def augmentation_penalty(fraction: float, *, initial: float, scale: float, maximum: float) -> float:
-    """Penalty gamma_t = clip(scale gamma_0 t/T, 0, min(maximum, 1)) at the fraction t/T of training."""
-    return min(scale * initial * fraction, maximum, 1.0)
+def augmentation_penalty(fraction: float, options: FossilOptions) -> float:
+    """Penalty gamma_t in [0, 1] at the fraction t/T of training.
+
+    Linear: clip(scale gamma_0 t/T, 0, min(maximum, 1)); constant: the same with 1 for t/T.
+    """
+    growth = fraction if options.gamma_schedule == "linear" else 1.0
+    return min(options.gamma_scale * options.gamma_initial * growth, options.gamma_max, 1.0)
 
 
 def warmup(epoch: int, *, warmup_epochs: int) -> float:

@@ -84,6 +84,7 @@ def train_stacked_settings(wildcards):
         method_name=wildcards.method,
         seeds=SYNTHETIC.seeds,
         proxy=SYNTHETIC.difficulty_proxy,
+        scorer=CONFIG.method_settings("erm") if SYNTHETIC.difficulty_source == "frozen" else None,
         training=SYNTHETIC.training,
     )
 
@@ -95,6 +96,7 @@ def train_fold_settings(wildcards):
         fold=int(wildcards.fold),
         seed=int(wildcards.seed),
         training=IMAGES.training,
+        online=IMAGES.difficulty_proxy if IMAGES.difficulty_source == "online" else None,
     )
 
 
@@ -161,7 +163,7 @@ def weights_descriptions(wildcards):
 
 
 def difficulty_file(wildcards):
-    if not METHODS[wildcards.method].uses_difficulty:
+    if not METHODS[wildcards.method].uses_difficulty or IMAGES.difficulty_source == "online":
         return []
     return [f"results/{wildcards.dataset}/difficulty/fold{wildcards.fold}.parquet"]
 
@@ -180,6 +182,10 @@ def stacked_runs(wildcards):
             file=["run.json", "predictions.parquet", "history.parquet"],
         )
     )
+
+
+def headline_histories(wildcards):
+    return existing(expand(f"results/synthetic/{HEADLINE}/{{method}}/history.parquet", method=SYNTHETIC.methods))
 
 
 def fold_runs(wildcards):

@@ -73,3 +73,25 @@ rule compare_methods:
     shell:
         "python -m fossil compare_methods --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
         "--metrics {input.metrics} --statistics {output.statistics}"
+
+
+rule verify_theory:
+    input:
+        histories=headline_histories,
+    output:
+        table="results/theory.csv",
+        curves="results/theory-curves.parquet",
+        record="results/records/verify_theory.json",
+    log:
+        "results/logs/verify_theory.log",
+    conda:
+        "../../envs/train.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        settings=as_json(methods=SYNTHETIC.methods, scenario=SYNTHETIC.scenarios[HEADLINE], seed=0),
+        code=stage_code("verify_theory"),
+    shell:
+        "python -m fossil verify_theory --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "--histories {input.histories} --table {output.table} --curves {output.curves}"

@@ -112,6 +112,33 @@ rule draw_padufes_tradeoff:
         "--metrics {input.metrics} --pdf {output.pdf} --png {output.png}"
 
 
+rule draw_theory:
+    input:
+        curves="results/theory-curves.parquet",
+    output:
+        pdf="results/figures/theory.pdf",
+        png="results/figures/theory.png",
+        record="results/records/draw_theory.json",
+    log:
+        "results/logs/draw_theory.log",
+    conda:
+        "../../envs/report.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        settings=as_json(
+            methods=SYNTHETIC.methods,
+            scenario=HEADLINE,
+            imbalance_ratio=SYNTHETIC.scenarios[HEADLINE].imbalance_ratio,
+        ),
+        code=stage_code("draw_theory"),
+        labels=LABELS,
+    shell:
+        "python -m fossil draw_theory --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "--curves {input.curves} --pdf {output.pdf} --png {output.png}"
+
+
 rule synthetic:
     input:
         rules.tabulate_synthetic_results.output,
@@ -123,3 +150,9 @@ rule images:
     input:
         rules.tabulate_final_tuning.output,
         rules.draw_padufes_tradeoff.output,
+
+
+rule theory:
+    input:
+        rules.verify_theory.output,
+        rules.draw_theory.output,

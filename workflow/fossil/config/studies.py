@@ -80,13 +80,28 @@ class SyntheticStudy(Strict):
         min_length=1,
     )
     methods: list[Name] = Field(
-        ["erm", "static", "static_inverted", "focal", "curriculum", "fossil"],
+        [
+            "erm",
+            "static",
+            "static_inverted",
+            "effective_number",
+            "focal",
+            "meta_weight_net",
+            "curriculum",
+            "fossil",
+            "fossil_bilevel",
+        ],
         description="Methods, in the order of the tables.",
     )
     reference: Name = Field("fossil", description="The method that every other one is compared with.")
     seeds: list[Seed] = Field(PAPER_SEEDS, description="Seeds: of the data, the split and the training.")
     difficulty_proxy: Literal["softmax", "entropy", "loss"] = Field(
-        "softmax", description="Difficulty, from the model itself at the start of each epoch."
+        "softmax", description="What makes a sample difficult."
+    )
+    difficulty_source: Literal["online", "frozen"] = Field(
+        "online",
+        description="online: scored by the model itself at the start of each epoch; frozen: once, by a trained ERM "
+        "of the same seed.",
     )
     training: SyntheticTraining = SyntheticTraining()
 
@@ -151,7 +166,8 @@ class ImageStudy(Strict):
     """The image study: every method on every fold and seed of one data set."""
 
     methods: list[Name] = Field(
-        ["erm", "static", "focal", "curriculum", "fossil"], description="Methods, in the order of the tables."
+        ["erm", "static", "focal", "meta_weight_net", "curriculum", "fossil", "fossil_bilevel"],
+        description="Methods, in the order of the tables.",
     )
     reference: Name = Field("fossil", description="The method that every other one is compared with.")
     seeds: list[Seed] = Field([42, 77, 123], description="Seeds of the training.")
@@ -159,9 +175,14 @@ class ImageStudy(Strict):
     fold_seed: Seed = Field(42, description="Seed of the folds.")
     validation_fraction: Fraction = Field(0.15, description="Share of the training patients that validate.")
     difficulty_proxy: Literal["softmax", "entropy", "loss"] = Field(
-        "softmax", description="Difficulty, from a frozen baseline that saw the fold's training images only."
+        "softmax", description="What makes an image difficult."
     )
-    difficulty_seed: Seed = Field(42, description="Seed of that baseline.")
+    difficulty_source: Literal["frozen", "online"] = Field(
+        "frozen",
+        description="frozen: scored once, by an ERM that saw the fold's training images only; online: by the model "
+        "itself at the start of each epoch.",
+    )
+    difficulty_seed: Seed = Field(42, description="Seed of the frozen scores' ERM.")
     training: ImageTraining = ImageTraining()
 
 

@@ -1,46 +1,75 @@
-"""What a weighting method is: a batch and the progress of training in, per-sample losses and weights out."""
+"""What a weighting method is: a batch and the progress of training in, per-sample losses and weights out.
+
+A method that learns its weights also has hooks, which the training loops call: ``start`` once, ``before_epoch`` with
+all training samples, ``before_step`` with the batch and the model as a function of its parameters, ``after_epoch`` with
+the whole bilevel problem. By default they do nothing.
+"""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor
 
 from fossil.config import NoOptions, Strict
 from fossil.likelihood import cross_entropy
+from fossil.problem import BilevelProblem, Vector
 
 
-@dataclass(frozen=True)
-class Batch:
-    """A batch, for one model or, with leading axes, for a stack of models.
+@dataclass(frozen=True, kw_only=True)
+class Samples:
+    """Training samples, for one model or, with leading axes, for a stack of models.
+
+    Attributes
+    ----------
+    targets : Tensor of int64, shape (..., n)
+        Class indices.
+    difficulty : Tensor, shape (..., n)
+        Scores in [0, 1].
+    is_augmented : Tensor of bool, shape (..., n)
+        Whether a row is an augmented copy (the paper's set A).
+    class_counts : Tensor, shape (..., K)
+        How many training samples each class has, as far as priors count them.
+    index : Tensor of int64, shape (..., n)
+        Place of each sample in the training table, from 0 to N - 1.
+    """
+
+    targets: Tensor
+    difficulty: Tensor
+    is_augmented: Tensor
+    class_counts: Tensor
+    index: Tensor
+
+    @property
+    def classes(self) -> int:
+        """Number of classes K."""
+        return self.class_counts.shape[-1]
+
+    @property
+    def class_priors(self) -> Tensor:
+        """Shares of the classes, shape (..., K)."""
+        return self.class_counts / self.class_counts.sum(-1, keepdim=True)
+
+    def of_class(self, values: Tensor) -> Tensor:
+        """For each sample the value of its class, shape (..., n), from values of shape (..., K)."""
+        return values.gather(-1, self.targets)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch(Samples):
+    """Training samples and what the model says of them.
 
     Attributes
     ----------
     logits : Tensor, shape (..., n, c)
         c = 1 for a binary problem with one logit, else one logit a class.
-    targets : Tensor, shape (..., n)
-        Class indices.
-    difficulty : Tensor, shape (..., n)
-        Scores in [0, 1].
-    is_augmented : Tensor, shape (..., n)
-        Whether a row is an augmented copy (the paper's set A).
-    class_priors : Tensor, shape (..., K)
-        Shares of the classes among the original training samples.
     """
 
     logits: Tensor
-    targets: Tensor
-    difficulty: Tensor
-    is_augmented: Tensor
-    class_priors: Tensor
-
-    def own_prior(self) -> Tensor:
-        """Prior p(y_i) of each sample's class, shape (..., n)."""
-        return self.class_priors.gather(-1, self.targets)
 
 
 @dataclass(frozen=True)
@@ -54,6 +83,35 @@ class Progress:
     def fraction(self) -> float:
         """t/T."""
         return self.epoch / self.epochs
+
+
+@dataclass(frozen=True)
+class Lookahead:
+    """The model as a function of its parameters, at a step.
+
+    Attributes
+    ----------
+    parameters : tuple of Tensor
+        The parameters that the batch's logits depend on; leading axes count the models of a stack.
+    learning_rate : float
+        Of the optimiser.
+    losses : callable
+        From parameters to the batch's per-sample cross-entropy, shape (..., n).
+    validation_loss : callable
+        From parameters and a number of samples to the mean cross-entropy on so many validation samples drawn anew,
+        shape (...).
+    """
+
+    parameters: Vector
+    learning_rate: float
+    losses: Callable[[Vector], Tensor]
+    validation_loss: Callable[[Vector, int], Tensor]
+
+
+ParameterSet = Literal["all", "head"]
+MakeProblem = Callable[[ParameterSet | None, int | None], BilevelProblem]
+"""Makes the bilevel problem of all samples from the parameters that count (None: the training loop's choice) and the
+number of training samples, drawn at random, whose curvature is taken (None: all)."""
 
 
 class Method:
@@ -72,6 +130,32 @@ class Method:
     def weights(self, batch: Batch, progress: Progress) -> Tensor:
         """Per-sample weights, shape (..., n), non-negative and without gradient."""
         return torch.ones_like(batch.difficulty)
+
+    def start(
+        self, generators: Sequence[torch.Generator], *, stacked: bool, dtype: torch.dtype, device: torch.device
+    ) -> None:
+        """Get ready to train anew.
+
+        Parameters
+        ----------
+        generators : sequence of torch.Generator
+            One a model, on the CPU; they are the method's own, so that drawing from them changes nothing else.
+        stacked : bool
+            Whether tensors have a leading axis that counts the models; otherwise there is one model.
+        """
+
+    def before_epoch(self, samples: Samples, progress: Progress) -> None:
+        """Look at all training samples, in the order of their table."""
+
+    def before_step(self, batch: Batch, lookahead: Lookahead) -> None:
+        """Look at a batch before its weights are asked for."""
+
+    def after_epoch(self, make_problem: MakeProblem, progress: Progress) -> None:
+        """Look at the trained and the validation samples after an epoch."""
+
+    def report(self) -> dict[str, Tensor]:
+        """Return what the epoch's history shall keep of the method itself, each of shape (...)."""
+        return {}
 
 
 def make_method(target: str, options: Mapping[str, Any]) -> Method:

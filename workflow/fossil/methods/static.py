@@ -4,18 +4,29 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from fossil.config import EffectiveNumberOptions
 from fossil.methods.base import Batch, Method, Progress
+from fossil.methods.class_weights import effective_number_weights, inverse_prior_weights
 
 
 class Static(Method):
     """Class-balanced weights 1/(K p(y)): all samples that the priors count weigh the same by class, in total."""
 
     def weights(self, batch: Batch, progress: Progress) -> Tensor:
-        return 1.0 / (batch.class_priors.shape[-1] * batch.own_prior())
+        return batch.of_class(inverse_prior_weights(batch.class_counts))
 
 
 class StaticInverted(Method):
     """Weights K p(y), proportional to the prior: what the paper's static row fits, against its text."""
 
     def weights(self, batch: Batch, progress: Progress) -> Tensor:
-        return batch.class_priors.shape[-1] * batch.own_prior()
+        return batch.of_class(batch.classes * batch.class_priors)
+
+
+class EffectiveNumber(Method):
+    """Weights by the effective number of samples (Cui et al. 2019, Eq. 4 of https://arxiv.org/abs/1901.05555)."""
+
+    options_type = EffectiveNumberOptions
+
+    def weights(self, batch: Batch, progress: Progress) -> Tensor:
+        return batch.of_class(effective_number_weights(batch.class_counts, beta=self.options.beta))

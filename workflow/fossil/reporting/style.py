@@ -20,20 +20,24 @@ METHOD_COLOURS = {
     "erm": "#0072B2",
     "static": "#EE7733",
     "static_inverted": "#8C510A",
+    "effective_number": "#E8A9A0",
     "focal": "#009E73",
     "meta_weight_net": "#CC3311",
     "curriculum": "#9350A1",
     "fossil": "#F2C80F",
+    "fossil_bilevel": "#A8B820",
 }
 
 METHOD_MARKERS = {
     "erm": "o",
     "static": "s",
     "static_inverted": "v",
+    "effective_number": "p",
     "focal": "^",
     "meta_weight_net": "D",
     "curriculum": "P",
     "fossil": "*",
+    "fossil_bilevel": "X",
 }
 
 METRIC_LABELS = {
@@ -53,8 +57,8 @@ METRIC_LABELS = {
 LOWER_IS_BETTER = frozenset({"balanced_error", "static_regret", "dynamic_regret", "area_under_regret_curve"})
 
 _FURTHER = (
-    ("#33BBEE", "X"),
-    ("#EE99AA", "p"),
+    ("#33BBEE", "H"),
+    ("#EE99AA", "8"),
     ("#777777", "h"),
     ("#44AA99", "<"),
     ("#332288", ">"),

@@ -12,6 +12,7 @@ import torch
 
 from fossil.config import ImageTraining, Strict
 from fossil.data.fold_data import FoldData, load_fold
+from fossil.difficulty import Proxy
 from fossil.files import sha256, write_parquet, write_tensors
 from fossil.logs import logger, progress
 from fossil.methods.base import make_method
@@ -27,6 +28,7 @@ class Settings(Strict):
     fold: int
     seed: int
     training: ImageTraining
+    online: Proxy | None = None
 
 
 def run(
@@ -53,6 +55,7 @@ def run(
         weights=weights[0] if weights else None,
         seed=settings.seed,
         difficulty=pd.read_parquet(difficulty[0]) if difficulty else None,
+        online=settings.online,
         epochs=partial(
             progress,
             description=f"train_fold {settings.method_name} fold {settings.fold} seed {settings.seed}",

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from torch import Tensor
 
 from fossil.config import Strict, SyntheticScenario, SyntheticTraining
 from fossil.data.synthetic import SyntheticData, make_synthetic
@@ -18,11 +19,14 @@ from fossil.files import write_parquet
 from fossil.logs import logger, progress
 from fossil.methods.base import make_method
 from fossil.training.device import prepare_device
-from fossil.training.stacked import StackedResult, train_stacked
+from fossil.training.stacked import StackedResult, score_training_samples, train_stacked
 
 
 class Settings(Strict):
-    """A scenario, a method and how to train."""
+    """A scenario, a method and how to train.
+
+    ``scorer`` is the baseline whose frozen scores are the difficulty; null for scores of the trained models themselves.
+    """
 
     scenario: SyntheticScenario
     scenario_name: str
@@ -30,14 +34,16 @@ class Settings(Strict):
     method_name: str
     seeds: list[int]
     proxy: Proxy
+    scorer: dict[str, Any] | None
     training: SyntheticTraining
 
 
 def run(settings: Settings, *, predictions: Path, history: Path) -> dict[str, Any]:
-    """Write the test predictions and the epochs of every seed."""
+    """Write the test predictions and the epochs of every seed; difficulty is frozen where there is a scorer."""
     prepare_device("cpu", threads=1)
     method = make_method(**settings.method)
     data = [make_synthetic(settings.scenario, seed=seed) for seed in settings.seeds]
+    scores = _frozen_scores(data, settings) if settings.scorer and method.uses_difficulty else None
     description = f"train_stacked {settings.scenario_name} {settings.method_name}"
     start = time.perf_counter()
     result = train_stacked(
@@ -46,6 +52,7 @@ def run(settings: Settings, *, predictions: Path, history: Path) -> dict[str, An
         settings.training,
         seeds=settings.seeds,
         proxy=settings.proxy,
+        difficulty=scores,
         epochs=partial(_show, description),
     )
     seconds = time.perf_counter() - start
@@ -55,6 +62,20 @@ def run(settings: Settings, *, predictions: Path, history: Path) -> dict[str, An
     for seed, reason in failed.items():
         logger.warning("seed %s failed: %s", seed, reason)
     return {"training_seconds": round(seconds, 3), "failed_seeds": failed}
+
+
+def _frozen_scores(data: Sequence[SyntheticData], settings: Settings) -> Tensor:
+    scorer = train_stacked(
+        data,
+        make_method(**(settings.scorer or {})),
+        settings.training,
+        seeds=settings.seeds,
+        proxy=settings.proxy,
+        epochs=partial(_show, "difficulty of the training samples"),
+    )
+    if scorer.failed:
+        raise FloatingPointError(f"the baseline that scores difficulty failed for seeds {sorted(scorer.failed)}")
+    return score_training_samples(scorer.model, data, proxy=settings.proxy)
 
 
 def _show(description: str, epochs: range) -> Iterable[int]:

@@ -14,10 +14,12 @@ from torch import Tensor, nn
 
 from fossil.config import ImageTraining
 from fossil.data.fold_data import FoldData
+from fossil.difficulty import Proxy
 from fossil.methods.base import Method
 from fossil.training.backbone import InputConfig, make_backbone
 from fossil.training.device import device_name, prepare_device
-from fossil.training.images import ImageResult, TrainingRows, train_model, training_rows
+from fossil.training.image_rows import TrainingRows, training_rows
+from fossil.training.images import ImageResult, train_model
 
 
 class FoldTrainingError(RuntimeError):
@@ -45,6 +47,7 @@ def train_fold(
     weights: Path | None,
     seed: int,
     difficulty: pd.DataFrame | None,
+    online: Proxy | None = None,
     validate: bool = True,
     epochs: Callable[[range], Iterable[int]] = iter,
 ) -> TrainedFold:
@@ -56,6 +59,8 @@ def train_fold(
         Pretrained tensors (safetensors).
     difficulty : DataFrame or None
         Columns image_id and difficulty for every training image; None where the method needs none.
+    online : str or None
+        Proxy by which the model itself scores difficulty at the start of each epoch, in place of ``difficulty``.
     validate : bool
         Measure the loss on the fold's validation images after each epoch.
 
@@ -79,22 +84,27 @@ def train_fold(
     model = model.to(device, memory_format=torch.channels_last)
     images = torch.from_numpy(np.array(data.images)).to(device)
     labels = torch.tensor(data.table["label"].to_numpy(), device=device)
-    rows = _rows(data, labels, method, difficulty, training.augmented_copies)
+    needs_scores = method.uses_difficulty and online is None
+    rows = _rows(data, labels, type(method).__name__ if needs_scores else None, difficulty, training.augmented_copies)
     positions = torch.from_numpy(data.positions("validation")).to(device)
     validation = (positions, labels[positions]) if validate else None
     start = time.perf_counter()
-    result = train_model(model, inputs, images, rows, validation, method, training, seed=seed, epochs=epochs)
+    result = train_model(
+        model, inputs, images, rows, validation, method, training, seed=seed, online=online, epochs=epochs
+    )
     seconds = time.perf_counter() - start
     rate = len(rows.target) * len(result.history) / seconds
     return TrainedFold(model, inputs, images, device, device_name(device), result, round(rate, 1))
 
 
-def _rows(data: FoldData, labels: Tensor, method: Method, difficulty: pd.DataFrame | None, copies: int) -> TrainingRows:
+def _rows(
+    data: FoldData, labels: Tensor, scored_for: str | None, difficulty: pd.DataFrame | None, copies: int
+) -> TrainingRows:
     positions = data.positions("train")
     scores = torch.zeros(len(positions), device=labels.device)
-    if method.uses_difficulty:
+    if scored_for is not None:
         if difficulty is None:
-            raise FoldTrainingError(f"{type(method).__name__} needs the fold's difficulty scores (--difficulty)")
+            raise FoldTrainingError(f"{scored_for} needs the fold's difficulty scores (--difficulty)")
         ids = data.table["image_id"].iloc[positions]
         found = difficulty.set_index("image_id")["difficulty"].reindex(list(ids))
         if found.isna().any():

@@ -35,6 +35,7 @@ def summarise_epoch(
     summary = {
         "train_loss": losses.mean(-1),
         "weighted_train_loss": (weights * losses).mean(-1),
+        "weight_mean": weights.mean(-1),
         "n_eff": effective_sample_size(weights),
     }
     if validation_losses is not None:

@@ -3,52 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from fossil.config import ImageTraining
-from fossil.data.augmentation import augment, draw_parameters
+from fossil.data.augmentation import AugmentationParameters, augment, draw_parameters
+from fossil.difficulty import Proxy, difficulty
+from fossil.functional import FunctionalModule, RandomState, inputs_of
 from fossil.likelihood import cross_entropy
-from fossil.methods.base import Batch, Method, Progress
+from fossil.methods.base import Batch, Lookahead, Method, ParameterSet, Progress, Samples
+from fossil.problem import BilevelProblem, Part, Vector
 from fossil.training.backbone import InputConfig
 from fossil.training.history import summarise_epoch
+from fossil.training.image_rows import TrainingRows
+from fossil.training.randomness import method_generator
 
 _PREDICTION_BATCH = 256
-
-
-@dataclass(frozen=True)
-class TrainingRows:
-    """The rows that a model trains on, all of shape (n,): originals first, then augmented copies.
-
-    Attributes
-    ----------
-    image : Tensor of int64
-        Position of the row's image in the resident array.
-    target : Tensor of int64
-        Class.
-    difficulty : Tensor of float
-        In [0, 1]; a copy has its original's.
-    is_augmented : Tensor of bool
-        Whether the row is an augmented copy.
-    """
-
-    image: Tensor
-    target: Tensor
-    difficulty: Tensor
-    is_augmented: Tensor
-
-    def __getitem__(self, rows: Tensor) -> TrainingRows:
-        return TrainingRows(self.image[rows], self.target[rows], self.difficulty[rows], self.is_augmented[rows])
-
-    def class_priors(self, counted: Literal["originals", "rows"]) -> Tensor:
-        """Shares of the two classes among the originals or among all rows, shape (2,)."""
-        targets = self.target if counted == "rows" else self.target[~self.is_augmented]
-        positive = targets.float().mean()
-        return torch.stack([1 - positive, positive])
 
 
 @dataclass(frozen=True)
@@ -57,19 +30,6 @@ class ImageResult:
 
     history: list[dict[str, float]]
     failure: str | None
-
-
-def training_rows(image: Tensor, target: Tensor, difficulty: Tensor, *, copies: int) -> TrainingRows:
-    """Make training rows of originals, each of shape (n,), with ``copies`` augmented copies of each minority image.
-
-    Where both classes have as many images, none is the minority and there are no copies.
-    """
-    positive = int(target.sum())
-    minority = int(2 * positive < len(target))
-    again = (target == minority).nonzero().squeeze(-1).repeat(copies if 2 * positive != len(target) else 0)
-    order = torch.cat([torch.arange(len(target), device=target.device), again])
-    is_augmented = torch.arange(len(order), device=target.device) >= len(target)
-    return TrainingRows(image[order], target[order], difficulty[order], is_augmented)
 
 
 def train_model(
@@ -82,6 +42,7 @@ def train_model(
     training: ImageTraining,
     *,
     seed: int,
+    online: Proxy | None = None,
     epochs: Callable[[range], Iterable[int]] = iter,
 ) -> ImageResult:
     """Train a model in place.
@@ -91,41 +52,25 @@ def train_model(
     images : Tensor of uint8, shape (n, height, width, 3)
         The resident array.
     validation : pair of Tensor, shape (m,), or None
-        Positions in ``images`` and classes of the validation images; they only measure the loss after each epoch.
+        Positions in ``images`` and classes of the validation images. They measure the loss after each epoch, and
+        methods that learn their weights learn them there.
     seed : int
         Seed of order and augmentation, by epoch; it also sets torch's global generator, for dropout.
+    online : str or None
+        Proxy by which the model scores difficulty at the start of each epoch; None for that of the rows.
     epochs : callable
         Wraps the range of epochs, to show progress.
     """
-    device = images.device
     optimiser = torch.optim.AdamW(model.parameters(), lr=training.learning_rate, weight_decay=training.weight_decay)
     torch.manual_seed(seed)
-    priors = rows.class_priors(training.class_priors)
+    run = _Run(model, inputs, images, rows, validation, method, training, seed, optimiser, method_generator(seed))
+    method.start([run.generator], stacked=False, dtype=torch.float32, device=images.device)
     history: list[dict[str, float]] = []
     for epoch in epochs(range(training.epochs)):
-        generator = np.random.default_rng([seed, epoch])
-        order = torch.from_numpy(generator.permutation(len(rows.target))).to(device)
-        parameters = draw_parameters(len(rows.target), generator=generator, device=device)
-        progress = Progress(epoch, training.epochs)
-        model.train()
-        kept: list[tuple[Tensor, Tensor]] = []
-        for number, chosen in enumerate(_batches(order, training.batch_size)):
-            batch_rows = rows[chosen]
-            pixels = augment(_to_float(images[batch_rows.image]), batch_rows.is_augmented, parameters[chosen])
-            losses, weights = _step(model, optimiser, inputs, pixels, batch_rows, priors, method, progress)
-            if not losses.isfinite().all():
-                return ImageResult(history, f"loss not finite in epoch {epoch}, batch {number}")
-            kept.append((losses, weights))
-        losses, weights = (torch.cat(parts) for parts in zip(*kept, strict=True))
-        validation_losses = None
-        if validation is not None:
-            validation_losses = cross_entropy(predict_logits(model, inputs, images, validation[0]), validation[1])
-        summary = summarise_epoch(
-            losses=losses, weights=weights, targets=rows.target[order], validation_losses=validation_losses
-        )
-        history.append({key: float(value) for key, value in summary.items()})
-        if validation_losses is not None and not validation_losses.isfinite().all():
-            return ImageResult(history, f"validation loss not finite after epoch {epoch}")
+        try:
+            history.append(run.epoch(Progress(epoch, training.epochs), online))
+        except FloatingPointError as error:
+            return ImageResult(history, str(error))
     return ImageResult(history, None)
 
 
@@ -137,26 +82,161 @@ def predict_logits(model: nn.Module, inputs: InputConfig, images: Tensor, positi
     return torch.cat(parts).float()
 
 
-def _step(
-    model: nn.Module,
-    optimiser: torch.optim.Optimizer,
-    inputs: InputConfig,
-    pixels: Tensor,
-    rows: TrainingRows,
-    priors: Tensor,
-    method: Method,
-    progress: Progress,
-) -> tuple[Tensor, Tensor]:
-    with _autocast(pixels.device):
-        logits = model(_normalise(pixels, inputs)).float()
-    batch = Batch(logits, rows.target, rows.difficulty, rows.is_augmented, priors)
-    losses = method.losses(batch)
-    with torch.no_grad():
-        weights = method.weights(batch, progress)
-    optimiser.zero_grad(set_to_none=True)
-    (weights * losses).mean().backward()
-    optimiser.step()
-    return losses.detach(), weights
+@dataclass(frozen=True)
+class _Run:
+    """A model in training, and what its method may ask for."""
+
+    model: nn.Module
+    inputs: InputConfig
+    images: Tensor
+    rows: TrainingRows
+    validation: tuple[Tensor, Tensor] | None
+    method: Method
+    training: ImageTraining
+    seed: int
+    optimiser: torch.optim.Optimizer
+    generator: torch.Generator
+
+    def epoch(self, progress: Progress, online: Proxy | None) -> dict[str, float]:
+        """Train an epoch; a loss that is not finite is a FloatingPointError that says where."""
+        rows = self._scored_rows(online)
+        samples = self._samples(rows, torch.arange(len(rows.target), device=self.images.device))
+        self.method.before_epoch(samples, progress)
+        draws = np.random.default_rng([self.seed, progress.epoch])
+        order = torch.from_numpy(draws.permutation(len(rows.target))).to(self.images.device)
+        parameters = draw_parameters(len(rows.target), generator=draws, device=self.images.device)
+        self.model.train()
+        kept: list[tuple[Tensor, Tensor]] = []
+        for number, chosen in enumerate(_batches(order, self.training.batch_size)):
+            pixels = self._augmented(rows[chosen], parameters[chosen])
+            losses, weights = self._step(pixels, self._samples(rows[chosen], chosen), progress)
+            if not losses.isfinite().all():
+                raise FloatingPointError(f"loss not finite in epoch {progress.epoch}, batch {number}")
+            kept.append((losses, weights))
+        losses, weights = (torch.cat(parts) for parts in zip(*kept, strict=True))
+        validation_losses = self._validation_losses(progress.epoch)
+        self.method.after_epoch(lambda which, curvature: self._problem(rows, progress, which, curvature), progress)
+        summary = summarise_epoch(
+            losses=losses, weights=weights, targets=rows.target[order], validation_losses=validation_losses
+        )
+        return {key: float(value) for key, value in (summary | self.method.report()).items()}
+
+    def _scored_rows(self, online: Proxy | None) -> TrainingRows:
+        if online is None or not self.method.uses_difficulty:
+            return self.rows
+        originals = self.rows[~self.rows.is_augmented]
+        logits = predict_logits(self.model, self.inputs, self.images, originals.image)
+        scores = difficulty(logits, originals.target, proxy=online).clone()  # out of inference mode
+        return replace(self.rows, difficulty=scores[self.rows.original])
+
+    def _samples(self, rows: TrainingRows, index: Tensor) -> Samples:
+        return Samples(
+            targets=rows.target,
+            difficulty=rows.difficulty,
+            is_augmented=rows.is_augmented,
+            class_counts=self.rows.class_counts(self.training.class_priors),
+            index=index,
+        )
+
+    def _step(self, pixels: Tensor, samples: Samples, progress: Progress) -> tuple[Tensor, Tensor]:
+        random_state = RandomState.now(pixels.device)
+        pixels = _normalise(pixels, self.inputs)
+        with _autocast(pixels.device):
+            logits = self.model(pixels).float()
+        batch = Batch(**vars(samples), logits=logits)
+        self.method.before_step(batch, self._lookahead(pixels, samples.targets, random_state))
+        losses = self.method.losses(batch)
+        with torch.no_grad():
+            weights = self.method.weights(batch, progress)
+        self.optimiser.zero_grad(set_to_none=True)
+        (weights * losses).mean().backward()
+        self.optimiser.step()
+        return losses.detach(), weights
+
+    def _validation_losses(self, epoch: int) -> Tensor | None:
+        if self.validation is None:
+            return None
+        positions, targets = self.validation
+        losses = cross_entropy(predict_logits(self.model, self.inputs, self.images, positions), targets)
+        if not losses.isfinite().all():
+            raise FloatingPointError(f"validation loss not finite after epoch {epoch}")
+        return losses
+
+    def _lookahead(self, pixels: Tensor, targets: Tensor, random_state: RandomState) -> Lookahead:
+        function = FunctionalModule(self.model)
+
+        def losses(parameters: Vector) -> Tensor:
+            with random_state.again(), _autocast(pixels.device):
+                return cross_entropy(function(parameters, pixels), targets)
+
+        def validation_loss(parameters: Vector, size: int) -> Tensor:
+            positions, classes = self._known_validation()
+            chosen = torch.randint(len(positions), (size,), generator=self.generator).to(positions.device)
+            shown = _normalise(_to_float(self.images[positions[chosen]]), self.inputs)
+            with random_state.again(), _autocast(pixels.device):
+                return cross_entropy(function(parameters, shown), classes[chosen]).mean()
+
+        return Lookahead(function.parameters, self.optimiser.param_groups[0]["lr"], losses, validation_loss)
+
+    def _problem(
+        self, rows: TrainingRows, progress: Progress, parameters: ParameterSet | None, curvature_samples: int | None
+    ) -> BilevelProblem:
+        """All rows, augmented anew, as functions of the head's parameters or of all, in evaluation mode."""
+        self.model.eval()
+        positions, classes = self._known_validation()
+        draws = np.random.default_rng([self.seed, progress.epoch, 1])
+        drawn = draw_parameters(len(rows.target), generator=draws, device=self.images.device)
+
+        def training_pixels(chosen: Tensor) -> Tensor:
+            return _normalise(self._augmented(rows[chosen], drawn[chosen]), self.inputs)
+
+        def validation_pixels(chosen: Tensor) -> Tensor:
+            return _normalise(_to_float(self.images[positions[chosen]]), self.inputs)
+
+        every = torch.arange(len(rows.target), device=self.images.device)
+        shown = torch.arange(len(positions), device=self.images.device)
+        some = torch.randperm(len(every), generator=self.generator)[:curvature_samples].to(every.device)
+        if parameters == "all":
+            parts_of = self._whole_parts
+            function = FunctionalModule(self.model)
+        else:
+            parts_of = self._head_parts
+            function = FunctionalModule(self.model.get_classifier())
+        train = parts_of(function, training_pixels, rows.target, every)
+        curvature = () if curvature_samples is None else parts_of(function, training_pixels, rows.target, some)
+        return BilevelProblem(
+            tuple(p.detach() for p in function.parameters),
+            train,
+            parts_of(function, validation_pixels, classes, shown),
+            curvature=curvature,
+        )
+
+    def _whole_parts(
+        self, function: FunctionalModule, pixels: Callable[[Tensor], Tensor], targets: Tensor, chosen: Tensor
+    ) -> list[Part]:
+        def part(index: Tensor) -> Part:
+            return Part(lambda parameters: cross_entropy(function(parameters, pixels(index)), targets[index]), index)
+
+        return [part(index) for index in chosen.split(self.training.batch_size)]
+
+    def _head_parts(
+        self, function: FunctionalModule, pixels: Callable[[Tensor], Tensor], targets: Tensor, chosen: Tensor
+    ) -> list[Part]:
+        def run() -> None:
+            with _autocast(self.images.device):
+                for index in chosen.split(_PREDICTION_BATCH):
+                    self.model(pixels(index))
+
+        features = inputs_of(function.module, run)
+        return [Part(lambda parameters: cross_entropy(function(parameters, features), targets[chosen]), chosen)]
+
+    def _known_validation(self) -> tuple[Tensor, Tensor]:
+        if self.validation is None:
+            raise ValueError(f"{type(self.method).__name__} learns its weights on validation images, and has none here")
+        return self.validation
+
+    def _augmented(self, rows: TrainingRows, parameters: AugmentationParameters) -> Tensor:
+        return augment(_to_float(self.images[rows.image]), rows.is_augmented, parameters)
 
 
 def _batches(order: Tensor, size: int) -> list[Tensor]:

@@ -7,10 +7,8 @@ sums. Training amplifies that: in float64 probabilities agree within 1e-10, in f
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import torch
@@ -18,10 +16,14 @@ from torch import Tensor
 
 from fossil.config import SyntheticTraining
 from fossil.data.synthetic import Split, SyntheticData
-from fossil.difficulty import Proxy, difficulty
+from fossil.difficulty import Proxy
+from fossil.difficulty import difficulty as score
 from fossil.likelihood import cross_entropy
-from fossil.methods.base import Batch, Method, Progress
+from fossil.methods.base import Batch, Lookahead, Method, ParameterSet, Progress, Samples
+from fossil.problem import BilevelProblem, Part, Vector
 from fossil.training.history import summarise_epoch
+from fossil.training.perceptron import StackedPerceptron, features, head, perceptron
+from fossil.training.randomness import method_generator
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class StackedResult:
 
     Attributes
     ----------
+    model : StackedPerceptron
     probabilities : Tensor, shape (M, n_test)
         Probability of class 1 on the test split.
     history : list of dict
@@ -39,35 +42,10 @@ class StackedResult:
         models do not touch each other, so the others are what they would have been.
     """
 
+    model: StackedPerceptron
     probabilities: Tensor
     history: list[dict[str, Tensor]]
     failed: dict[int, int]
-
-
-class StackedPerceptron:
-    """M perceptrons with ReLU and one logit, of shape inputs-hidden-...-1.
-
-    Initialised as torch.nn.Linear is, each model from its own generator, in float32 whatever the type, so that the type
-    does not choose another start.
-    """
-
-    def __init__(self, widths: Sequence[int], generators: Sequence[torch.Generator], *, dtype: torch.dtype) -> None:
-        self.layers: list[tuple[Tensor, Tensor]] = []
-        models = [[_linear(i, o, generator, dtype) for i, o in pairwise(widths)] for generator in generators]
-        for layer in zip(*models, strict=True):
-            weight, bias = (torch.stack(parts).requires_grad_() for parts in zip(*layer, strict=True))
-            self.layers.append((weight, bias))
-
-    def parameters(self) -> list[Tensor]:
-        """Weights of shape (M, in, out) and biases of shape (M, 1, out), layer by layer."""
-        return [parameter for layer in self.layers for parameter in layer]
-
-    def __call__(self, inputs: Tensor) -> Tensor:
-        """Logits of shape (M, n, 1) from inputs of shape (M, n, features)."""
-        *hidden, (weight, bias) = self.layers
-        for hidden_weight, hidden_bias in hidden:
-            inputs = torch.baddbmm(hidden_bias, inputs, hidden_weight).relu()
-        return torch.baddbmm(bias, inputs, weight)
 
 
 def train_stacked(
@@ -77,6 +55,7 @@ def train_stacked(
     *,
     seeds: Sequence[int],
     proxy: Proxy,
+    difficulty: Tensor | None = None,
     epochs: Callable[[range], Iterable[int]] = iter,
 ) -> StackedResult:
     """Train one model a seed, all together.
@@ -85,6 +64,8 @@ def train_stacked(
     ----------
     data : sequence of SyntheticData, length M
         The problem of each seed; the splits must have equal sizes.
+    difficulty : Tensor, shape (M, n), or None
+        Frozen scores of the training samples; None for scores of the model itself at the start of each epoch.
     epochs : callable
         Wraps the range of epochs, to show progress.
     """
@@ -95,79 +76,150 @@ def train_stacked(
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
     model = StackedPerceptron([train.inputs.shape[-1], *training.hidden, 1], generators, dtype=dtype)
     optimiser = torch.optim.Adam(model.parameters(), lr=training.learning_rate, fused=True)
-    priors = torch.stack([1 - train.targets.to(dtype).mean(-1), train.targets.to(dtype).mean(-1)], dim=-1)
+    run = _Run(model, optimiser, method, train, validation, generators, [method_generator(seed) for seed in seeds])
+    method.start(run.method_generators, stacked=True, dtype=dtype, device=train.inputs.device)
     history: list[dict[str, Tensor]] = []
     failed: dict[int, int] = {}
     for epoch in epochs(range(training.epochs)):
         progress = Progress(epoch, training.epochs)
-        losses, weights, targets = _train_epoch(
-            model, optimiser, method, train, priors, progress, generators, training.batch_size, proxy
-        )
+        losses, weights, targets = run.train_epoch(progress, training.batch_size, proxy, difficulty)
         with torch.no_grad():
             validation_losses = cross_entropy(model(validation.inputs), validation.targets)
         finite = losses.isfinite().all(-1) & validation_losses.isfinite().all(-1)
         failed.update({k: epoch for k, ok in enumerate(finite.tolist()) if not ok and k not in failed})
-        history.append(
-            summarise_epoch(losses=losses, weights=weights, targets=targets, validation_losses=validation_losses)
-        )
+        if len(failed) < len(seeds):
+            method.after_epoch(run.bilevel_problem, progress)
+        summary = summarise_epoch(losses=losses, weights=weights, targets=targets, validation_losses=validation_losses)
+        history.append({**summary, **method.report()})
     with torch.no_grad():
         probabilities = model(test.inputs).squeeze(-1).sigmoid()
     undefined = probabilities.isnan().any(-1).tolist()
     failed.update({k: training.epochs - 1 for k, bad in enumerate(undefined) if bad and k not in failed})
-    return StackedResult(probabilities, history, failed)
+    return StackedResult(model, probabilities, history, failed)
+
+
+def score_training_samples(model: StackedPerceptron, data: Sequence[SyntheticData], *, proxy: Proxy) -> Tensor:
+    """Difficulty of each model's own training samples, shape (M, n)."""
+    train = _stack([item.train for item in data], model.parameters()[0].dtype)
+    with torch.no_grad():
+        return score(model(train.inputs), train.targets, proxy=proxy)
 
 
 @dataclass(frozen=True)
 class _StackedSplit:
     inputs: Tensor
     targets: Tensor
+    index: Tensor
 
 
-def _train_epoch(
-    model: StackedPerceptron,
-    optimiser: torch.optim.Optimizer,
-    method: Method,
-    train: _StackedSplit,
-    priors: Tensor,
-    progress: Progress,
-    generators: Sequence[torch.Generator],
-    batch_size: int,
-    proxy: Proxy,
-) -> tuple[Tensor, Tensor, Tensor]:
-    scores = torch.zeros_like(train.inputs[..., 0])
-    if method.uses_difficulty:
+@dataclass(frozen=True)
+class _Run:
+    """A stack in training, and what its method may ask for."""
+
+    model: StackedPerceptron
+    optimiser: torch.optim.Optimizer
+    method: Method
+    train: _StackedSplit
+    validation: _StackedSplit
+    generators: Sequence[torch.Generator]
+    method_generators: Sequence[torch.Generator]
+
+    def train_epoch(
+        self, progress: Progress, batch_size: int, proxy: Proxy, frozen: Tensor | None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Losses, weights and targets of the epoch, in the order in which samples were trained on, shape (M, n)."""
+        samples = self._samples(proxy, frozen)
+        self.method.before_epoch(samples, progress)
+        models = torch.arange(len(self.generators)).unsqueeze(-1)
+        order = torch.stack([torch.randperm(samples.targets.shape[-1], generator=g) for g in self.generators])
+        inputs, targets, scores, is_augmented = (
+            tensor[models, order]
+            for tensor in (self.train.inputs, samples.targets, samples.difficulty, samples.is_augmented)
+        )
+        kept: list[tuple[Tensor, Tensor]] = []
+        for start in range(0, order.shape[-1], batch_size):
+            rows = slice(start, start + batch_size)
+            batch = Batch(
+                logits=self.model(inputs[:, rows]),
+                targets=targets[:, rows],
+                difficulty=scores[:, rows],
+                is_augmented=is_augmented[:, rows],
+                class_counts=samples.class_counts,
+                index=order[:, rows],
+            )
+            kept.append(self._step(batch, inputs[:, rows], progress))
+        losses, weights = (torch.cat(parts, dim=-1) for parts in zip(*kept, strict=True))
+        return losses, weights, targets
+
+    def bilevel_problem(self, parameters: ParameterSet | None, curvature_samples: int | None) -> BilevelProblem:
+        """All samples as functions of all parameters, or of the last layer's."""
+        given = tuple(p.detach() for p in self.model.parameters())
+        function, before = (head, given[:-2]) if parameters == "head" else (perceptron, ())
+        train, validation = (
+            _StackedSplit(features(before, split.inputs), split.targets, split.index)
+            for split in (self.train, self.validation)
+        )
+        drawn = () if curvature_samples is None else [_part(function, self._some(train, curvature_samples))]
+        return BilevelProblem(
+            given[len(before) :], [_part(function, train)], [_part(function, validation)], stack=1, curvature=drawn
+        )
+
+    def _some(self, split: _StackedSplit, count: int) -> _StackedSplit:
+        """Draw samples of each model without replacement; all of them where there are no more."""
+        total = split.targets.shape[-1]
+        chosen = torch.stack([torch.randperm(total, generator=g)[:count] for g in self.method_generators])
+        models = torch.arange(len(chosen)).unsqueeze(-1)
+        return _StackedSplit(split.inputs[models, chosen], split.targets[models, chosen], chosen)
+
+    def _samples(self, proxy: Proxy, frozen: Tensor | None) -> Samples:
+        train = self.train
+        difficulty = torch.zeros_like(train.inputs[..., 0]) if frozen is None else frozen
+        if frozen is None and self.method.uses_difficulty:
+            with torch.no_grad():
+                difficulty = score(self.model(train.inputs), train.targets, proxy=proxy)
+        positive = train.targets.to(train.inputs.dtype).sum(-1)
+        return Samples(
+            targets=train.targets,
+            difficulty=difficulty,
+            is_augmented=torch.zeros_like(train.targets, dtype=torch.bool),
+            class_counts=torch.stack([train.targets.shape[-1] - positive, positive], dim=-1),
+            index=train.index,
+        )
+
+    def _step(self, batch: Batch, inputs: Tensor, progress: Progress) -> tuple[Tensor, Tensor]:
+        self.method.before_step(batch, self._lookahead(batch, inputs))
+        losses = self.method.losses(batch)
         with torch.no_grad():
-            scores = difficulty(model(train.inputs), train.targets, proxy=proxy)
-    models = torch.arange(len(generators)).unsqueeze(-1)
-    order = torch.stack([torch.randperm(scores.shape[-1], generator=generator) for generator in generators])
-    inputs, targets, scores = (tensor[models, order] for tensor in (train.inputs, train.targets, scores))
-    is_augmented = torch.zeros_like(targets, dtype=torch.bool)
-    kept: list[tuple[Tensor, Tensor]] = []
-    for start in range(0, targets.shape[-1], batch_size):
-        rows = slice(start, start + batch_size)
-        batch = Batch(model(inputs[:, rows]), targets[:, rows], scores[:, rows], is_augmented[:, rows], priors)
-        losses = method.losses(batch)
-        with torch.no_grad():
-            weights = method.weights(batch, progress)
-        optimiser.zero_grad(set_to_none=True)
+            weights = self.method.weights(batch, progress)
+        self.optimiser.zero_grad(set_to_none=True)
         (weights * losses).mean(-1).sum().backward()
-        optimiser.step()
-        kept.append((losses.detach(), weights))
-    losses, weights = (torch.cat(parts, dim=-1) for parts in zip(*kept, strict=True))
-    return losses, weights, targets
+        self.optimiser.step()
+        return losses.detach(), weights
+
+    def _lookahead(self, batch: Batch, inputs: Tensor) -> Lookahead:
+        def validation_loss(parameters: Vector, size: int) -> Tensor:
+            count = self.validation.targets.shape[-1]
+            chosen = torch.stack([torch.randint(count, (size,), generator=g) for g in self.method_generators])
+            models = torch.arange(len(chosen)).unsqueeze(-1)
+            logits = perceptron(parameters, self.validation.inputs[models, chosen])
+            return cross_entropy(logits, self.validation.targets[models, chosen]).mean(-1)
+
+        return Lookahead(
+            tuple(self.model.parameters()),
+            self.optimiser.param_groups[0]["lr"],
+            lambda parameters: cross_entropy(perceptron(parameters, inputs), batch.targets),
+            validation_loss,
+        )
+
+
+def _part(function: Callable[[Vector, Tensor], Tensor], split: _StackedSplit) -> Part:
+    return Part(lambda parameters: cross_entropy(function(parameters, split.inputs), split.targets), split.index)
 
 
 def _stack(splits: Sequence[Split], dtype: torch.dtype) -> _StackedSplit:
+    targets = torch.from_numpy(np.stack([split.targets for split in splits]))
     return _StackedSplit(
         torch.from_numpy(np.stack([split.inputs for split in splits])).to(dtype),
-        torch.from_numpy(np.stack([split.targets for split in splits])),
+        targets,
+        torch.arange(targets.shape[-1]).expand_as(targets),
     )
-
-
-def _linear(inputs: int, outputs: int, generator: torch.Generator, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    bound = 1 / math.sqrt(inputs)
-    weight, bias = (
-        torch.empty(shape).uniform_(-bound, bound, generator=generator).to(dtype)
-        for shape in ((inputs, outputs), (1, outputs))
-    )
-    return weight, bias

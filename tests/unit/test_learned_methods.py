@@ -1,0 +1,408 @@
+"""Methods that learn their weights on validation samples: Meta-Weight-Net and FOSSIL's bilevel optimiser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from fossil.bilevel import BilevelWeights
+from fossil.config import (
+    BilevelOptions,
+    FossilBilevelOptions,
+    FossilOptions,
+    MetaWeightNetOptions,
+    SyntheticScenario,
+    SyntheticTraining,
+)
+from fossil.data.synthetic import make_synthetic
+from fossil.hypergradient import BilevelProblem, Part, Vector, project_simplex
+from fossil.likelihood import cross_entropy
+from fossil.methods.base import Batch, Lookahead, Method, Progress
+from fossil.methods.fossil import Fossil
+from fossil.methods.fossil_bilevel import FossilBilevel
+from fossil.methods.meta_weight_net import MetaWeightNet
+from fossil.training.stacked import train_stacked
+
+F64 = torch.float64
+FEATURES, CLASSES, RATE = 3, 3, 0.1
+
+
+def linear_losses(inputs: Tensor, targets: Tensor) -> Callable[[Vector], Tensor]:
+    """Losses of stacked linear models with a hidden layer, K = 3."""
+
+    def losses(parameters: Vector) -> Tensor:
+        first, second = parameters
+        return cross_entropy((inputs @ first).tanh() @ second, targets)
+
+    return losses
+
+
+def problem(models: int | None, seed: int = 0, count: int = 7) -> tuple[Batch, Lookahead, Vector]:
+    """A batch of three classes and the model as a function, for a stack or, without a number, for one model."""
+    shape = () if models is None else (models,)
+    generator = torch.Generator().manual_seed(seed)
+
+    def draw(*size: int) -> Tensor:
+        return torch.randn(*shape, *size, generator=generator, dtype=F64)
+
+    inputs, shown = draw(count, FEATURES), draw(9, FEATURES)
+    targets, classes = (torch.randint(CLASSES, (*shape, n), generator=generator) for n in (count, 9))
+    parameters = tuple(p.requires_grad_() for p in (draw(FEATURES, 4), draw(4, CLASSES)))
+    first, second = parameters
+    batch = Batch(
+        logits=(inputs @ first).tanh() @ second,
+        targets=targets,
+        difficulty=torch.rand(*shape, count, generator=generator, dtype=F64),
+        is_augmented=torch.rand(*shape, count, generator=generator) < 0.5,
+        class_counts=torch.tensor([5.0, 3.0, 2.0], dtype=F64).expand(*shape, CLASSES),
+        index=torch.arange(count).expand(*shape, count),
+    )
+    validation = linear_losses(shown, classes)
+    lookahead = Lookahead(parameters, RATE, linear_losses(inputs, targets), lambda p, size: validation(p).mean(-1))
+    return batch, lookahead, parameters
+
+
+def meta_weight_net(models: int | None, **options: float) -> MetaWeightNet:
+    method = MetaWeightNet(MetaWeightNetOptions(**({"hidden": 6} | options)))
+    generators = [torch.Generator().manual_seed(seed) for seed in range(models or 1)]
+    method.start(generators, stacked=models is not None, dtype=F64, device=torch.device("cpu"))
+    return method
+
+
+# --- Meta-Weight-Net --------------------------------------------------------------------------------------------------
+
+
+def double_backward(method: MetaWeightNet, batch: Batch, lookahead: Lookahead) -> list[Tensor]:
+    """The network's gradient as its authors compute it: backward through the step of the model."""
+    losses = method.losses(batch)
+    first, first_bias, second, second_bias = method.net
+    values = ((losses.detach().unsqueeze(-1) * first + first_bias).relu() @ second + second_bias).squeeze(-1).sigmoid()
+    slopes = torch.autograd.grad((values * losses).mean(-1).sum(), lookahead.parameters, create_graph=True)
+    ahead = tuple(p - lookahead.learning_rate * slope for p, slope in zip(lookahead.parameters, slopes, strict=True))
+    return list(torch.autograd.grad(lookahead.validation_loss(ahead, 9).sum(), method.net, retain_graph=True))
+
+
+@pytest.mark.parametrize("models", [None, 1, 4])
+@pytest.mark.parametrize("seed", range(3))
+def test_gradient_of_the_network_is_that_of_double_backward_through_the_step(models: int | None, seed: int) -> None:
+    batch, lookahead, _ = problem(models, seed)
+    method = meta_weight_net(models)
+    expected = double_backward(method, batch, lookahead)
+    method.before_step(batch, lookahead)
+    for layer, reference in zip(method.net, expected, strict=True):
+        assert float((layer.grad - reference).norm()) <= 1e-10 * float(reference.norm())
+        assert float(reference.norm()) > 0
+
+
+def test_derivative_by_a_weight_is_a_finite_difference_of_the_validation_loss_after_the_step() -> None:
+    batch, lookahead, parameters = problem(None)
+    method = meta_weight_net(None)
+    losses = method.losses(batch)
+    weights = torch.rand(7, generator=torch.Generator().manual_seed(8), dtype=F64)
+    found = method.weight_derivative(losses, weights, lookahead)
+
+    def after_step(values: Tensor) -> Tensor:
+        slopes = torch.autograd.grad((values * losses).mean(), parameters, retain_graph=True)
+        return lookahead.validation_loss(
+            tuple(p - RATE * s for p, s in zip(parameters, slopes, strict=True)), 9
+        ).detach()
+
+    h = 1e-6
+    steps = h * torch.eye(7, dtype=F64)
+    expected = torch.stack([after_step(weights + e) - after_step(weights - e) for e in steps]) / (2 * h)
+    torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-11)
+
+
+def test_a_step_of_the_network_lowers_the_validation_loss_after_the_models_step() -> None:
+    batch, lookahead, parameters = problem(None, seed=2)
+    method = meta_weight_net(None, learning_rate=1e-3)
+
+    def after_step() -> float:
+        losses = method.losses(batch)
+        weights = method.weights(batch, Progress(0, 1))
+        slopes = torch.autograd.grad((weights * losses).mean(), parameters, retain_graph=True)
+        ahead = tuple(p - RATE * slope for p, slope in zip(parameters, slopes, strict=True))
+        return lookahead.validation_loss(ahead, 9).item()
+
+    values = [after_step()]
+    for _ in range(20):
+        method.before_step(batch, lookahead)
+        values.append(after_step())
+    assert all(later < earlier for earlier, later in pairwise(values))
+
+
+def test_weight_is_the_networks_output_for_the_loss_in_the_open_unit_interval() -> None:
+    batch, *_ = problem(None)
+    method = meta_weight_net(None)
+    first, first_bias, second, second_bias = (layer.detach() for layer in method.net)
+    losses = functional.cross_entropy(batch.logits, batch.targets, reduction="none").detach()
+    expected = [
+        torch.sigmoid((loss * first[0] + first_bias[0]).relu() @ second[:, 0] + second_bias[0, 0]).item()
+        for loss in losses
+    ]
+    weights = method.weights(batch, Progress(0, 1))
+    assert weights.tolist() == pytest.approx(expected, rel=1e-12)
+    assert ((weights > 0) & (weights < 1)).all()
+
+
+def test_network_starts_as_torch_starts_linear_layers_and_differs_by_model() -> None:
+    method = meta_weight_net(2, hidden=50)
+    shapes = [tuple(layer.shape) for layer in method.net]
+    assert shapes == [(2, 1, 50), (2, 1, 50), (2, 50, 1), (2, 1, 1)]
+    bounds = [1.0, 1.0, 50**-0.5, 50**-0.5]
+    for layer, bound in zip(method.net, bounds, strict=True):
+        assert float(layer.detach().abs().max()) <= bound
+        assert not torch.equal(layer[0], layer[1])
+    assert float(method.net[0].detach().abs().max()) > 0.9
+
+
+def test_model_and_its_gradients_are_untouched_by_the_networks_step() -> None:
+    batch, lookahead, parameters = problem(3)
+    before = [p.detach().clone() for p in parameters]
+    meta_weight_net(3).before_step(batch, lookahead)
+    assert all(torch.equal(p, b) for p, b in zip(parameters, before, strict=True))
+    assert all(p.grad is None for p in parameters)
+    batch.logits.sum().backward()  # the batch's graph is still there
+
+
+def test_report_is_the_mean_validation_loss_after_the_steps_of_the_epoch() -> None:
+    batch, lookahead, _ = problem(2)
+    seen: list[Tensor] = []
+
+    def watched(parameters: Vector, size: int) -> Tensor:
+        value = lookahead.validation_loss(parameters, size)
+        seen.append(value.detach())
+        return value
+
+    method = meta_weight_net(2)
+    for _ in range(3):
+        method.before_step(batch, replace(lookahead, validation_loss=watched))
+    torch.testing.assert_close(method.report()["meta_loss"], torch.stack(seen).mean(0))
+
+
+# --- Weights on the simplex -------------------------------------------------------------------------------------------
+
+
+def quadratic_problem(count: int, seed: int = 0) -> BilevelProblem:
+    """Losses (theta - a_i)^2 / 2 with gradients theta - a_i and Hessian 1: everything by hand."""
+    points = torch.randn(count, generator=torch.Generator().manual_seed(seed), dtype=F64)
+    return BilevelProblem(
+        (torch.tensor([0.5], dtype=F64),),
+        [Part(lambda p: (p[0] - points) ** 2 / 2, torch.arange(count))],
+        [Part(lambda p: (p[0] - torch.tensor([2.0, 3.0], dtype=F64)) ** 2 / 2, torch.arange(2))],
+    )
+
+
+def test_update_is_algorithm_1_by_hand() -> None:
+    count = 6
+    options = BilevelOptions(weights_learning_rate=0.4, penalties_learning_rate=0.2, momentum=0.5, damping=0.1)
+    is_augmented = torch.tensor([True, False] * 3)
+    start = torch.tensor([1.0, 2.0, 3.0, 1.0, 2.0, 3.0], dtype=F64)
+    upper = BilevelWeights(start, is_augmented, penalty=0.3, options=options)
+    points = torch.randn(count, generator=torch.Generator().manual_seed(0), dtype=F64)
+    # By hand: the mean weight is 1; H = sum_i c_i + .1 with l'' = 1; grad L_val = .5 - 2.5; grad l_i = .5 - a_i.
+    weights, penalties = start / 2, 0.3 * is_augmented.to(F64)
+    by_weight = by_penalty = torch.zeros(count, dtype=F64)
+    for _ in range(3):
+        curvature = (weights * (1 - penalties) / count).sum() + 0.1
+        s = (0.5 - 2.5) / curvature * (0.5 - points)
+        by_weight = 0.5 * by_weight + 0.5 * -(1 - penalties) * s
+        by_penalty = 0.5 * by_penalty + 0.5 * weights * is_augmented * s
+        weights = project_simplex(weights - 0.4 * by_weight, total=count)
+        penalties = (penalties - 0.2 * by_penalty).clamp(0, 1)
+        upper.update(quadratic_problem(count))
+        torch.testing.assert_close(upper.weights, weights, rtol=1e-10, atol=1e-10)
+        torch.testing.assert_close(upper.penalties, penalties, rtol=1e-10, atol=1e-10)
+    torch.testing.assert_close(upper(torch.tensor([4, 1])), (weights * (1 - penalties))[[4, 1]], rtol=1e-9, atol=1e-9)
+    assert (upper.penalties[~is_augmented] == 0).all()
+
+
+@pytest.mark.parametrize("solver", ["conjugate_gradient", "neumann_series"])
+@pytest.mark.parametrize("derivatives", ["exact", "finite_difference"])
+def test_every_solver_and_kind_of_derivative_gives_the_same_step(solver: str, derivatives: str) -> None:
+    shared = {"weights_learning_rate": 0.1, "iterations": 200}
+    expected = BilevelWeights(
+        torch.ones(6, dtype=F64), torch.zeros(6, dtype=torch.bool), options=BilevelOptions(**shared)
+    )
+    expected.update(quadratic_problem(6))
+    options = BilevelOptions(solver=solver, derivatives=derivatives, neumann_step=0.5, **shared)  # type: ignore[arg-type]
+    upper = BilevelWeights(torch.ones(6, dtype=F64), torch.zeros(6, dtype=torch.bool), options=options)
+    upper.update(quadratic_problem(6))
+    torch.testing.assert_close(upper.weights, expected.weights, rtol=1e-7, atol=1e-7)
+    assert not torch.equal(expected.weights, torch.ones(6, dtype=F64))
+
+
+def test_updates_raise_the_weight_of_samples_that_pull_towards_the_validation_samples() -> None:
+    upper = BilevelWeights(
+        torch.ones(6, dtype=F64),
+        torch.zeros(6, dtype=torch.bool),
+        options=BilevelOptions(weights_learning_rate=0.1),
+    )
+    points = torch.randn(6, generator=torch.Generator().manual_seed(0), dtype=F64)
+    upper.update(quadratic_problem(6))
+    # Validation lies at 2 and 3, right of theta: the farther right a training point, the more weight.
+    assert torch.equal(upper.weights.argsort(), points.argsort())
+    assert float(upper.weights.sum()) == pytest.approx(6)
+
+
+def test_a_model_whose_hypergradient_is_not_finite_keeps_its_weights_and_the_others_go_on() -> None:
+    points = torch.tensor([[1.0, 2.0], [float("inf"), 2.0]], dtype=F64)
+    index = torch.arange(2).expand(2, 2)
+    part = Part(lambda p: (p[0] - points) ** 2 / 2, index)
+    both = BilevelProblem((torch.zeros(2, 1, dtype=F64),), [part], [part], stack=1)
+    upper = BilevelWeights(torch.ones(2, 2, dtype=F64), torch.zeros(2, 2, dtype=torch.bool))
+    upper.update(both)
+    assert upper.weights[1].tolist() == [1.0, 1.0]
+    assert upper.weights[0].tolist() != [1.0, 1.0]
+
+
+def test_hypergradient_that_is_not_finite_is_an_error_that_leaves_the_weights() -> None:
+    part = Part(lambda p: p[0] * torch.tensor([float("inf"), 1.0]), torch.arange(2))
+    upper = BilevelWeights(torch.ones(2), torch.zeros(2, dtype=torch.bool))
+    with pytest.raises(FloatingPointError, match="hypergradient is not finite"):
+        upper.update(BilevelProblem((torch.ones(1),), [part], [part]))
+    assert upper.weights.tolist() == [1.0, 1.0]
+
+
+def test_state_continues_as_if_nothing_had_happened() -> None:
+    start, nothing = torch.rand(6, dtype=F64) + 0.1, torch.tensor([True, False] * 3)
+    upper = BilevelWeights(start, nothing, penalty=0.2)
+    upper.update(quadratic_problem(6))
+    restored = BilevelWeights(torch.ones(6, dtype=F64), torch.zeros(6, dtype=torch.bool))
+    restored.load_state_dict(upper.state_dict())
+    for weights in (upper, restored):
+        weights.update(quadratic_problem(6))
+    for name, value in upper.state_dict().items():
+        assert torch.equal(value, restored.state_dict()[name]), name
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"start": torch.tensor([1.0, -1.0])}, "start: weights must be finite and not negative"),
+        (
+            {"start": torch.tensor([0.0, 0.0])},
+            "start: weights must be finite and not negative, and some must be positive",
+        ),
+        ({"start": torch.tensor([1.0, float("nan")])}, "start"),
+        ({"start": torch.tensor([1, 2])}, "start: expected floats"),
+        ({"start": torch.ones(0)}, "start: expected floats"),
+        ({"is_augmented": torch.zeros(2)}, "is_augmented: expected bool"),
+        ({"is_augmented": torch.zeros(3, dtype=torch.bool)}, r"is_augmented: expected bool of shape \(2,\)"),
+        ({"penalty": 1.5}, r"penalty must be in \[0, 1\], not 1\.5"),
+    ],
+)
+def test_wrong_start_is_an_error_that_names_the_argument(change: dict[str, object], message: str) -> None:
+    arguments = {"start": torch.ones(2), "is_augmented": torch.zeros(2, dtype=torch.bool), "penalty": 0.0} | change
+    with pytest.raises(ValueError, match=message):
+        BilevelWeights(**arguments)  # type: ignore[arg-type]
+
+
+def test_state_of_another_size_or_with_other_names_is_refused() -> None:
+    upper = BilevelWeights(torch.ones(2), torch.zeros(2, dtype=torch.bool))
+    with pytest.raises(ValueError, match=r"state: weights has shape \(3,\), expected \(2,\)"):
+        upper.load_state_dict(upper.state_dict() | {"weights": torch.ones(3)})
+    with pytest.raises(ValueError, match="state has"):
+        upper.load_state_dict({"weights": torch.ones(2)})
+
+
+# --- FOSSIL bilevel ---------------------------------------------------------------------------------------------------
+
+
+def test_bilevel_starts_from_equation_1_scaled_to_mean_one() -> None:
+    batch, *_ = problem(2)
+    method = FossilBilevel(FossilBilevelOptions(initial=FossilOptions(class_clamp=1.2)))
+    method.before_epoch(batch, Progress(0, 10))
+    closed = Fossil(FossilOptions(class_clamp=1.2)).weights(batch, Progress(0, 10))  # no penalty at epoch 0
+    expected = closed / closed.mean(-1, keepdim=True)
+    torch.testing.assert_close(method.weights(batch, Progress(0, 10)), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_bilevel_takes_its_first_penalty_from_equation_1_and_applies_it_once() -> None:
+    batch, *_ = problem(None)
+    options = FossilOptions(gamma_schedule="constant", gamma_initial=0.4)
+    method = FossilBilevel(FossilBilevelOptions(initial=options))
+    method.before_epoch(batch, Progress(0, 10))
+    bare = Fossil(options.model_copy(update={"gamma_scale": 0.0})).weights(batch, Progress(0, 10))
+    expected = bare / bare.mean() * (1 - 0.4 * batch.is_augmented.to(F64))
+    torch.testing.assert_close(method.weights(batch, Progress(0, 10)), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_bilevel_weights_before_the_first_epoch_are_an_error() -> None:
+    batch, *_ = problem(None)
+    with pytest.raises(ValueError, match="before_epoch"):
+        FossilBilevel(FossilBilevelOptions()).weights(batch, Progress(0, 10))
+
+
+# --- In training ------------------------------------------------------------------------------------------------------
+
+SEEDS = [3, 4]
+SHORT = SyntheticTraining(hidden=[6], epochs=3, batch_size=32)
+DATA = [make_synthetic(SyntheticScenario(n_samples=260, imbalance_ratio=4.0), seed=seed) for seed in SEEDS]
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        MetaWeightNet(MetaWeightNetOptions(hidden=5, meta_batch_size=8)),
+        FossilBilevel(FossilBilevelOptions()),
+        FossilBilevel(FossilBilevelOptions(parameters="head", curvature_samples=40)),
+    ],
+    ids=["meta_weight_net", "fossil_bilevel", "fossil_bilevel-head"],
+)
+def test_model_of_a_stack_learns_the_weights_that_it_would_learn_alone(method: Method) -> None:
+    together = train_stacked(DATA, method, SHORT, seeds=SEEDS, proxy="softmax")
+    for k, seed in enumerate(SEEDS):
+        alone = train_stacked([DATA[k]], method, SHORT, seeds=[seed], proxy="softmax")
+        torch.testing.assert_close(together.probabilities[k], alone.probabilities[0], rtol=1e-8, atol=1e-8)
+        for ours, theirs in zip(together.history, alone.history, strict=True):
+            assert set(ours) == set(theirs)
+            for key, value in ours.items():
+                torch.testing.assert_close(value[k].double(), theirs[key][0].double(), rtol=1e-6, atol=1e-8, msg=key)
+
+
+def test_history_of_bilevel_training_has_the_solvers_residual_iterations_and_stops() -> None:
+    result = train_stacked(
+        DATA, FossilBilevel(FossilBilevelOptions(iterations=3, tolerance=0.0)), SHORT, seeds=SEEDS, proxy="softmax"
+    )
+    for epoch in result.history:
+        assert (epoch["solver_residual"] > 0).all()
+        assert (epoch["solver_iterations"] <= 3).all()
+        stopped = epoch["negative_curvature"]
+        assert torch.equal(stopped, epoch["solver_iterations"] < 3)
+
+
+def test_bilevel_training_without_steps_is_training_with_its_first_weights() -> None:
+    still = FossilBilevelOptions(weights_learning_rate=0.0, penalties_learning_rate=0.0)
+    result = train_stacked(DATA, FossilBilevel(still), SHORT, seeds=SEEDS, proxy="softmax")
+    means = [epoch["weight_mean_class1"] for epoch in result.history]
+    assert all(torch.allclose(means[0], later) for later in means[1:])
+    moving = train_stacked(DATA, FossilBilevel(FossilBilevelOptions()), SHORT, seeds=SEEDS, proxy="softmax")
+    means = [epoch["weight_mean_class1"] for epoch in moving.history]
+    assert not any(torch.allclose(means[0], later) for later in means[1:])
+
+
+def test_learned_methods_leave_the_start_and_order_of_the_models_alone() -> None:
+    # The first epoch's first losses are those of ERM only if neither start nor order of the samples moved.
+    seen: list[Tensor] = []
+
+    class Recorder(MetaWeightNet):
+        def losses(self, batch: Batch) -> Tensor:
+            seen.append(batch.index)
+            return super().losses(batch)
+
+    train_stacked(DATA, Recorder(MetaWeightNetOptions(hidden=5)), SHORT, seeds=SEEDS, proxy="softmax")
+    generators = [torch.Generator().manual_seed(seed) for seed in SEEDS]
+    count = len(DATA[0].train.targets)
+    for generator in generators:
+        for inputs, outputs in ((20, 6), (6, 1)):
+            torch.empty(inputs, outputs).uniform_(generator=generator)
+            torch.empty(1, outputs).uniform_(generator=generator)
+    expected = torch.stack([torch.randperm(count, generator=generator) for generator in generators])
+    assert torch.equal(seen[0], expected[:, : SHORT.batch_size])

@@ -1,0 +1,95 @@
+"""The paper's statements, each checked by computing: as printed and, where that fails, in a corrected form.
+
+============================  ==========================================================================
+module                        statements
+============================  ==========================================================================
+``weights``                   Lemmas 3.1 and 3.2
+``stability``                 Theorem 3.1, Proposition 4.1
+``special_cases``             Corollary 3.1
+``generalisation``            Theorem 4.2
+``sample_size``               N_eff, the variance that it stands for, Corollary 4.1
+``streams``, ``regret``       Theorem 4.3
+``bilevel``                   Eq. 6, convexity of the upper level
+``curvature``                 Proposition 4.4, projections
+============================  ==========================================================================
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from fossil.evaluation.theory import (
+    bilevel,
+    curvature,
+    generalisation,
+    regret,
+    sample_size,
+    special_cases,
+    stability,
+    streams,
+    weights,
+)
+from fossil.evaluation.theory.curves import collect_curves
+from fossil.evaluation.theory.statement import Statement
+
+ROUNDS = 100_000
+"""Rounds of online gradient descent."""
+
+
+def verify_theory(
+    runs: pd.DataFrame,
+    *,
+    seed: int,
+    rounds: int = ROUNDS,
+    sizes: tuple[int, ...] = curvature.SIZES,
+) -> tuple[list[Statement], pd.DataFrame]:
+    """Check every statement.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        The histories of the runs, with the columns ``method`` and ``samples`` (training samples) added. Without rows
+        the statements about runs are left out.
+    seed : int
+        Of everything drawn at random.
+    rounds : int
+        Rounds of online gradient descent.
+    sizes : tuple of int
+        Numbers of parameters at which an iteration of conjugate gradient is timed.
+
+    Returns
+    -------
+    list of Statement, DataFrame
+        In the order of the paper; and the curves of the figure (see ``curves``).
+    """
+    static = streams.static_traces(seed=seed, rounds=rounds)
+    dynamic = streams.dynamic_traces(seed=seed, rounds=rounds)
+    costs = curvature.measure_costs(seed=seed, sizes=sizes)
+    found = [
+        weights.lemma_3_1(seed=seed),
+        weights.lemma_3_2(),
+        weights.lemma_3_2_corrected(seed=seed),
+        stability.theorem_3_1(seed=seed),
+        stability.theorem_3_1_divergence(seed=seed),
+        special_cases.corollary_3_1_class_balance(seed=seed),
+        special_cases.corollary_3_1_focal(),
+        special_cases.corollary_3_1_curriculum(seed=seed),
+        stability.proposition_4_1(seed=seed),
+        generalisation.theorem_4_2(seed=seed),
+        generalisation.theorem_4_2_runs(runs),
+        sample_size.corollary_4_1(seed=seed),
+        sample_size.corollary_4_1_runs(runs),
+        sample_size.n_eff_range(seed=seed),
+        sample_size.variance_decomposition(seed=seed),
+        regret.static_regret(static),
+        regret.dynamic_regret(dynamic),
+        regret.vanishing_regret(dynamic),
+        bilevel.convexity(seed=seed),
+        bilevel.hypergradient(seed=seed),
+        bilevel.hypergradient_of_penalties(seed=seed),
+        bilevel.null_direction(seed=seed),
+        curvature.hessian_vector_identity(seed=seed),
+        curvature.iteration_cost(costs),
+        curvature.projections(seed=seed),
+    ]
+    return [statement for statement in found if statement], collect_curves(runs, static, dynamic, costs)

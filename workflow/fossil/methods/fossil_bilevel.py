@@ -1,0 +1,50 @@
+"""FOSSIL's bilevel optimiser (Algorithm 1): weights and penalties by hypergradients of the validation loss."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from fossil.bilevel import BilevelWeights
+from fossil.config import FossilBilevelOptions
+from fossil.difficulty import stage_thresholds
+from fossil.methods.base import Batch, MakeProblem, Method, Progress, Samples
+from fossil.methods.fossil import closed_form
+from fossil.schedules import augmentation_penalty
+
+
+class FossilBilevel(Method):
+    """Free weights and penalties of every training sample, started from Eq. 1 and stepped after every epoch.
+
+    The first weights are Eq. 1's at epoch 0, scaled to mean 1, which the warm-up term does not survive; the first
+    penalty is Eq. 1's there, 0 with its linear schedule.
+    """
+
+    uses_difficulty = True
+    options_type = FossilBilevelOptions
+
+    def __init__(self, options: FossilBilevelOptions) -> None:
+        super().__init__(options)
+        self.upper: BilevelWeights | None = None
+
+    def before_epoch(self, samples: Samples, progress: Progress) -> None:
+        if progress.epoch:
+            return
+        initial = self.options.initial
+        thresholds = stage_thresholds(samples.difficulty, initial.stage_quantiles) if initial.stage_mode else None
+        # Penalties are variables of their own here, so Eq. 1 gives the other factors alone.
+        bare = initial.model_copy(update={"gamma_scale": 0.0})
+        start = closed_form(samples, bare, progress, thresholds=thresholds)
+        penalty = augmentation_penalty(progress.fraction, initial)
+        self.upper = BilevelWeights(start, samples.is_augmented, penalty=penalty, options=self.options)
+
+    def weights(self, batch: Batch, progress: Progress) -> Tensor:
+        if self.upper is None:
+            raise ValueError("the bilevel weights start at epoch 0, which before_epoch has not seen")
+        return self.upper(batch.index)
+
+    def after_epoch(self, make_problem: MakeProblem, progress: Progress) -> None:
+        if self.upper is not None:
+            self.upper.update(make_problem(self.options.parameters, self.options.curvature_samples))
+
+    def report(self) -> dict[str, Tensor]:
+        return {} if self.upper is None else self.upper.report()

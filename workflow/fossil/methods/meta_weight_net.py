@@ -1,0 +1,82 @@
+"""Meta-Weight-Net (Shu et al. 2019, https://arxiv.org/abs/1902.07379)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from fossil.config import MetaWeightNetOptions
+from fossil.hypergradient import gradient, per_sample_jvp
+from fossil.methods.base import Batch, Lookahead, Method, Progress
+
+
+class MetaWeightNet(Method):
+    """Weights V(l_i; phi) of a small network that sees a sample's loss, trained on validation samples.
+
+    Before each step the network improves the validation loss at theta' = theta - lr grad mean_i V(l_i) l_i(theta). Its
+    input is detached, so the derivative of that loss by the weight of sample i is
+    -lr/n <grad L_val(theta'), grad l_i(theta)>, which one forward derivative gives for all samples; double backward
+    through the step, as in the authors' code, gives the same.
+    """
+
+    options_type = MetaWeightNetOptions
+
+    def start(
+        self, generators: Sequence[torch.Generator], *, stacked: bool, dtype: torch.dtype, device: torch.device
+    ) -> None:
+        options: MetaWeightNetOptions = self.options
+        nets = [_initial_net(options.hidden, generator) for generator in generators]
+        layers = (torch.stack(parts) if stacked else parts[0] for parts in zip(*nets, strict=True))
+        self.net = [layer.to(dtype=dtype, device=device).requires_grad_() for layer in layers]
+        # The derivative is proportional to the model's learning rate; a larger eps would let that choose the step.
+        self.optimiser = torch.optim.Adam(self.net, lr=options.learning_rate, eps=1e-15, fused=True)
+        self._validation_losses: list[Tensor] = []
+
+    def weights(self, batch: Batch, progress: Progress) -> Tensor:
+        with torch.no_grad():
+            return self._value(self.losses(batch).detach())
+
+    def before_step(self, batch: Batch, lookahead: Lookahead) -> None:
+        losses = self.losses(batch)
+        with torch.enable_grad():
+            values = self._value(losses.detach())
+        slope = self.weight_derivative(losses, values.detach(), lookahead)
+        self.optimiser.zero_grad(set_to_none=True)
+        values.backward(slope)
+        self.optimiser.step()
+
+    def weight_derivative(self, losses: Tensor, weights: Tensor, lookahead: Lookahead) -> Tensor:
+        """Differentiate the validation loss after a step by the weights of that step, shape (..., n)."""
+        parameters, rate = lookahead.parameters, lookahead.learning_rate
+        steps = torch.autograd.grad((weights * losses).mean(-1).sum(), parameters, retain_graph=True)
+        ahead = tuple(p.detach() - rate * step for p, step in zip(parameters, steps, strict=True))
+
+        def validation_loss(at: tuple[Tensor, ...]) -> Tensor:
+            value = lookahead.validation_loss(at, self.options.meta_batch_size)
+            self._validation_losses.append(value.detach())
+            return value
+
+        slope = gradient(validation_loss, ahead)
+        return -rate / losses.shape[-1] * per_sample_jvp(lookahead.losses, parameters, slope)
+
+    def report(self) -> dict[str, Tensor]:
+        value = torch.stack(self._validation_losses).mean(0)
+        self._validation_losses = []
+        return {"meta_loss": value}
+
+    def _value(self, losses: Tensor) -> Tensor:
+        first, first_bias, second, second_bias = self.net
+        hidden = (losses.to(first.dtype).unsqueeze(-1) * first + first_bias).relu()
+        return (hidden @ second + second_bias).squeeze(-1).sigmoid()
+
+
+def _initial_net(hidden: int, generator: torch.Generator) -> list[Tensor]:
+    """Weights and biases of 1-hidden-1, of shapes (1, h), (1, h), (h, 1) and (1, 1), started as torch.nn.Linear is."""
+    shapes = (((1, hidden), 1), ((1, hidden), 1), ((hidden, 1), hidden), ((1, 1), hidden))
+    return [
+        torch.empty(shape).uniform_(-1 / math.sqrt(inputs), 1 / math.sqrt(inputs), generator=generator)
+        for shape, inputs in shapes
+    ]

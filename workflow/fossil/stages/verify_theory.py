@@ -1,0 +1,63 @@
+"""Check the paper's statements by computing, and collect the curves of the figure about them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import pandas as pd
+from pydantic import Field, PositiveInt
+
+from fossil.config import Strict, SyntheticScenario
+from fossil.data.synthetic import make_synthetic
+from fossil.evaluation.theory import ROUNDS, verify_theory
+from fossil.evaluation.theory.curvature import SIZES
+from fossil.evaluation.theory.statement import Verdict
+from fossil.files import write_csv, write_parquet
+from fossil.training.device import prepare_device
+
+_COLUMNS = ("seed", "epoch", "weighted_train_loss", "weight_mean", "n_eff", "validation_loss")
+
+
+class Settings(Strict):
+    """The runs that are looked at, and the sizes of what is computed."""
+
+    methods: list[str]
+    scenario: SyntheticScenario
+    seed: int
+    rounds: PositiveInt = ROUNDS
+    sizes: list[PositiveInt] = Field(list(SIZES))
+
+
+def run(settings: Settings, *, histories: list[Path], table: Path, curves: Path) -> dict[str, Any]:
+    """Read ``{method}/history.parquet`` of the runs, write a row a statement (CSV) and the curves (Parquet).
+
+    Returns how many statements have each verdict, and how many runs there were.
+    """
+    prepare_device("cpu", threads=1)
+    runs = _runs(histories, settings)
+    statements, drawn = verify_theory(runs, seed=settings.seed, rounds=settings.rounds, sizes=tuple(settings.sizes))
+    write_csv(table, pd.DataFrame([asdict(statement) for statement in statements]))
+    write_parquet(curves, drawn)
+    verdicts = [statement.verdict for statement in statements]
+    counts = {verdict: verdicts.count(verdict) for verdict in get_args(Verdict)}
+    return {"verdicts": counts, "runs": int(runs.groupby(["method", "seed"]).ngroups)}
+
+
+def _runs(histories: list[Path], settings: Settings) -> pd.DataFrame:
+    """Put the histories below each other, in the order of the methods, with the number of training samples."""
+    samples = len(make_synthetic(settings.scenario, seed=settings.seed).train.targets)
+    frames = [_history(path) for path in sorted(histories, key=lambda path: settings.methods.index(path.parent.name))]
+    if not frames:
+        return pd.DataFrame({"method": [], **dict.fromkeys(["samples", *_COLUMNS], np.empty(0))})
+    return pd.concat(frames, ignore_index=True).assign(samples=samples)
+
+
+def _history(path: Path) -> pd.DataFrame:
+    frame = pd.read_parquet(path)
+    missing = [name for name in _COLUMNS if name not in frame.columns]
+    if missing:
+        raise ValueError(f"{path}: no column {', '.join(missing)}; delete the file, so that its runs are trained anew")
+    return frame[[*_COLUMNS]].assign(method=path.parent.name)
