@@ -14,6 +14,7 @@ from torch import Tensor
 from fossil.config import ImageTraining, NoOptions
 from fossil.data.fold_data import load_fold
 from fossil.data.folds import make_folds
+from fossil.difficulty import Proxy
 from fossil.files import write_parquet
 from fossil.methods.base import Batch, Method, Progress
 from fossil.methods.erm import ERM
@@ -60,11 +61,17 @@ class Study:
         return list(table.loc[table["role"].isin(roles), "image_id"])
 
     def train(
-        self, method: Method | None = None, *, seed: int = 7, difficulty: pd.DataFrame | None = None, **changes: Any
+        self,
+        method: Method | None = None,
+        *,
+        seed: int = 7,
+        difficulty: pd.DataFrame | None = None,
+        online: Proxy | None = None,
+        **changes: Any,
     ):
         data = load_fold(**self.paths, fold=0)
         method = ERM(NoOptions()) if method is None else method
-        return train_fold(data, method, quick(**changes), weights=None, seed=seed, difficulty=difficulty)
+        return train_fold(data, method, quick(**changes), weights=None, seed=seed, difficulty=difficulty, online=online)
 
     def score(self, scores: Path, *, seed: int = 3, proxy: str = "softmax", **changes: Any) -> pd.DataFrame:
         settings = score_difficulty.Settings(

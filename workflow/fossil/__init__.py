@@ -1,3 +1,36 @@
-"""FOSSIL: sample weights for learning from few, imbalanced and augmented samples."""
+"""FOSSIL: sample weights for learning from few, imbalanced and augmented samples.
+
+The names below are for training loops of one's own. They are imported when they are first asked for, so that
+``import fossil`` and ``import fossil.config`` do not import PyTorch.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fossil.config import BilevelOptions, FossilOptions, TemperatureOptions
+    from fossil.library import FossilBilevel, FossilWeights
 
 __version__ = "0.1.0"
+
+__all__ = ["BilevelOptions", "FossilBilevel", "FossilOptions", "FossilWeights", "TemperatureOptions"]
+
+_HOMES = {
+    "BilevelOptions": "fossil.config",
+    "FossilOptions": "fossil.config",
+    "TemperatureOptions": "fossil.config",
+    "FossilBilevel": "fossil.library",
+    "FossilWeights": "fossil.library",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

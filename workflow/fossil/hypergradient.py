@@ -12,7 +12,8 @@ gives dF/dc_i = -<v, grad l_i> (paper, Eq. 6 and App. C), for all i from one der
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -37,7 +38,8 @@ class Solution:
     residual : Tensor, shape (...)
         |b - A x| / |b|; 0 where b = 0.
     negative_curvature : Tensor of bool, shape (...)
-        Whether the solver stopped at a direction p with <p, A p> <= 0. Where that was the first one the solution is b,
+        Whether the solver stopped at a direction p along which A + damping I is not positive enough:
+        <p, (A + damping I) p> <= damping/2 |p|^2, or 0 without damping. Where that was the first one the solution is b,
         as in a truncated Newton method (Nocedal and Wright 2006, Alg. 7.1).
     """
 
@@ -109,7 +111,7 @@ def per_sample_jvp(losses: Callable[[Vector], Tensor], parameters: Vector, tange
 
     Attention runs unfused meanwhile, since fused kernels have no forward derivative.
     """
-    with forward_ad.dual_level(), sdpa_kernel(SDPBackend.MATH), torch.no_grad():
+    with forward_ad.dual_level(), _plain_attention(), torch.no_grad():
         values = losses(_duals(parameters, tangent))
         found = forward_ad.unpack_dual(values).tangent
     return torch.zeros_like(values) if found is None else found
@@ -144,8 +146,9 @@ def conjugate_gradient(
 ) -> Solution:
     """Solve (A + damping I) x = b for a symmetric A (Hestenes and Stiefel 1952), each model of a stack by itself.
 
-    A model stops when its relative residual is at most the tolerance or a direction has non-positive curvature; the
-    others go on.
+    A model stops when its relative residual is at most the tolerance, or at a direction of non-positive curvature, or
+    of less than half the damping: A has negative curvature there, and the step, which divides by it, could be of any
+    length. The others go on.
     """
     solution = tuple(torch.zeros_like(b) for b in target)
     residual = direction = target
@@ -159,7 +162,7 @@ def conjugate_gradient(
             break
         image = _shift(product(direction), energy.new_full(energy.shape, damping), direction)
         curvature = inner(direction, image, stack=stack)
-        stopped = active & (curvature <= 0)
+        stopped = active & (curvature <= damping / 2 * inner(direction, direction, stack=stack))
         negative |= stopped
         active = active & ~stopped
         length = torch.where(active, energy / torch.where(active, curvature, 1.0), 0.0)
@@ -228,7 +231,8 @@ def sensitivities(
     slope = _sum_of_parts(
         lambda part: gradient(lambda p: part.losses(p).sum(-1) / total, problem.parameters), problem.validation
     )
-    solution = solve(_training_curvature(problem, coefficients, finite_differences), slope)
+    with _plain_attention():
+        solution = solve(_training_curvature(problem, coefficients, finite_differences), slope)
     found = torch.zeros_like(coefficients)
     for part in problem.train:
         if finite_differences:
@@ -333,6 +337,18 @@ def _difference_step(direction: Vector, *, stack: int, step: float | None) -> Te
     norm = inner(direction, direction, stack=stack).sqrt()
     length = torch.finfo(norm.dtype).eps ** (1 / 3) if step is None else step
     return length / torch.where(norm > 0, norm, 1.0)
+
+
+@contextmanager
+def _plain_attention() -> Iterator[None]:
+    """Unfused attention: the fused kinds have neither second nor forward derivatives."""
+    fast = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        with sdpa_kernel(SDPBackend.MATH):
+            yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(fast)
 
 
 def _duals(parameters: Vector, tangent: Vector) -> Vector:

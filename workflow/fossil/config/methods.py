@@ -140,8 +140,8 @@ class FossilBilevelOptions(BilevelOptions):
     initial: FossilOptions = FossilOptions()
     parameters: Literal["all", "head"] | None = Field(
         None,
-        description="Parameters that the lower level is differentiated by; null for all of a perceptron and the head of "
-        "an image backbone.",
+        description="Parameters that the lower level is differentiated by; null for all of a perceptron and the head "
+        "of an image backbone.",
     )
     curvature_samples: PositiveInt | None = Field(
         512,
@@ -150,7 +150,21 @@ class FossilBilevelOptions(BilevelOptions):
 
 
 class MethodEntry(BaseModel):
-    """A line of the registry: a method's class, its name in print, its options, and whether it needs difficulty."""
+    """A line of the registry.
+
+    Attributes
+    ----------
+    target : str
+        "module:Class".
+    label : str
+        Name in print.
+    options : type
+        Model of its options.
+    uses_difficulty : bool
+        Whether it looks at difficulty.
+    studies : tuple of str
+        Studies that have it unless they are told otherwise.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -158,14 +172,20 @@ class MethodEntry(BaseModel):
     label: str
     options: type[Strict] = NoOptions
     uses_difficulty: bool = False
+    studies: tuple[Literal["synthetic", "images"], ...] = ("synthetic", "images")
 
 
 METHODS: dict[str, MethodEntry] = {
     "erm": MethodEntry(target="fossil.methods.erm:ERM", label="ERM"),
     "static": MethodEntry(target="fossil.methods.static:Static", label="Static weighting"),
-    "static_inverted": MethodEntry(target="fossil.methods.static:StaticInverted", label="Static, inverted"),
+    "static_inverted": MethodEntry(
+        target="fossil.methods.static:StaticInverted", label="Static, inverted", studies=("synthetic",)
+    ),
     "effective_number": MethodEntry(
-        target="fossil.methods.static:EffectiveNumber", label="Effective number", options=EffectiveNumberOptions
+        target="fossil.methods.static:EffectiveNumber",
+        label="Effective number",
+        options=EffectiveNumberOptions,
+        studies=("synthetic",),
     ),
     "focal": MethodEntry(target="fossil.methods.focal:Focal", label="Focal loss", options=FocalOptions),
     "meta_weight_net": MethodEntry(
@@ -187,3 +207,8 @@ METHODS: dict[str, MethodEntry] = {
         uses_difficulty=True,
     ),
 }
+
+
+def methods_of(study: Literal["synthetic", "images"]) -> list[str]:
+    """Names of the methods that a study has by default, in the registry's order, which is that of the tables."""
+    return [name for name, entry in METHODS.items() if study in entry.studies]

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
+from fossil.config.methods import methods_of
 from fossil.config.strict import Fraction, Name, Seed, Strict
 
 DATASETS = {"phantom": "Phantom data (drawn by the pipeline, no patients)", "pad_ufes_20": "PAD-UFES-20"}
@@ -79,20 +80,7 @@ class SyntheticStudy(Strict):
         description="Generated problems, by name; table and figure show the first.",
         min_length=1,
     )
-    methods: list[Name] = Field(
-        [
-            "erm",
-            "static",
-            "static_inverted",
-            "effective_number",
-            "focal",
-            "meta_weight_net",
-            "curriculum",
-            "fossil",
-            "fossil_bilevel",
-        ],
-        description="Methods, in the order of the tables.",
-    )
+    methods: list[Name] = Field(methods_of("synthetic"), description="Methods, in the order of the tables.")
     reference: Name = Field("fossil", description="The method that every other one is compared with.")
     seeds: list[Seed] = Field(PAPER_SEEDS, description="Seeds: of the data, the split and the training.")
     difficulty_proxy: Literal["softmax", "entropy", "loss"] = Field(
@@ -165,10 +153,7 @@ class ImageTraining(Strict):
 class ImageStudy(Strict):
     """The image study: every method on every fold and seed of one data set."""
 
-    methods: list[Name] = Field(
-        ["erm", "static", "focal", "meta_weight_net", "curriculum", "fossil", "fossil_bilevel"],
-        description="Methods, in the order of the tables.",
-    )
+    methods: list[Name] = Field(methods_of("images"), description="Methods, in the order of the tables.")
     reference: Name = Field("fossil", description="The method that every other one is compared with.")
     seeds: list[Seed] = Field([42, 77, 123], description="Seeds of the training.")
     folds: Annotated[int, Field(ge=2)] = Field(3, description="Cross-validation folds, grouped by patient.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 
@@ -16,5 +17,5 @@ def effective_number_weights(counts: Tensor, *, beta: float) -> Tensor:
     Cui et al. (2019) scale them to the sum K instead. With this scale their limits are 1 at beta = 0 and 1/(K p_k) for
     beta towards 1, so that losses compare with those of the other class weights.
     """
-    raw = (1 - beta) / (1 - beta**counts)
+    raw = (beta - 1) / torch.expm1(counts * torch.tensor(beta, dtype=torch.float64).log())
     return raw * counts.sum(-1, keepdim=True) / (counts * raw).sum(-1, keepdim=True)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from fossil.config import ImageTraining
 from fossil.data.augmentation import AugmentationParameters, augment, draw_parameters
 from fossil.difficulty import Proxy, difficulty
-from fossil.functional import FunctionalModule, RandomState, inputs_of
+from fossil.functional import ModelFunction, RandomState, function_of
 from fossil.likelihood import cross_entropy
 from fossil.methods.base import Batch, Lookahead, Method, ParameterSet, Progress, Samples
 from fossil.problem import BilevelProblem, Part, Vector
@@ -163,7 +163,7 @@ class _Run:
         return losses
 
     def _lookahead(self, pixels: Tensor, targets: Tensor, random_state: RandomState) -> Lookahead:
-        function = FunctionalModule(self.model)
+        function = function_of(self.model)
 
         def losses(parameters: Vector) -> Tensor:
             with random_state.again(), _autocast(pixels.device):
@@ -176,7 +176,8 @@ class _Run:
             with random_state.again(), _autocast(pixels.device):
                 return cross_entropy(function(parameters, shown), classes[chosen]).mean()
 
-        return Lookahead(function.parameters, self.optimiser.param_groups[0]["lr"], losses, validation_loss)
+        parameters = tuple(p for p in self.model.parameters() if p.requires_grad)
+        return Lookahead(parameters, self.optimiser.param_groups[0]["lr"], losses, validation_loss)
 
     def _problem(
         self, rows: TrainingRows, progress: Progress, parameters: ParameterSet | None, curvature_samples: int | None
@@ -196,23 +197,18 @@ class _Run:
         every = torch.arange(len(rows.target), device=self.images.device)
         shown = torch.arange(len(positions), device=self.images.device)
         some = torch.randperm(len(every), generator=self.generator)[:curvature_samples].to(every.device)
-        if parameters == "all":
-            parts_of = self._whole_parts
-            function = FunctionalModule(self.model)
-        else:
-            parts_of = self._head_parts
-            function = FunctionalModule(self.model.get_classifier())
-        train = parts_of(function, training_pixels, rows.target, every)
-        curvature = () if curvature_samples is None else parts_of(function, training_pixels, rows.target, some)
+        whole = parameters == "all"
+        function = function_of(self.model, None if whole else self.model.get_classifier())
+        parts_of = self._whole_parts if whole else self._head_parts
         return BilevelProblem(
-            tuple(p.detach() for p in function.parameters),
-            train,
+            function.parameters,
+            parts_of(function, training_pixels, rows.target, every),
             parts_of(function, validation_pixels, classes, shown),
-            curvature=curvature,
+            curvature=() if curvature_samples is None else parts_of(function, training_pixels, rows.target, some),
         )
 
     def _whole_parts(
-        self, function: FunctionalModule, pixels: Callable[[Tensor], Tensor], targets: Tensor, chosen: Tensor
+        self, function: ModelFunction, pixels: Callable[[Tensor], Tensor], targets: Tensor, chosen: Tensor
     ) -> list[Part]:
         def part(index: Tensor) -> Part:
             return Part(lambda parameters: cross_entropy(function(parameters, pixels(index)), targets[index]), index)
@@ -220,14 +216,10 @@ class _Run:
         return [part(index) for index in chosen.split(self.training.batch_size)]
 
     def _head_parts(
-        self, function: FunctionalModule, pixels: Callable[[Tensor], Tensor], targets: Tensor, chosen: Tensor
+        self, function: ModelFunction, pixels: Callable[[Tensor], Tensor], targets: Tensor, chosen: Tensor
     ) -> list[Part]:
-        def run() -> None:
-            with _autocast(self.images.device):
-                for index in chosen.split(_PREDICTION_BATCH):
-                    self.model(pixels(index))
-
-        features = inputs_of(function.module, run)
+        with _autocast(self.images.device):
+            features = torch.cat([function.prepare(pixels(index)) for index in chosen.split(_PREDICTION_BATCH)])
         return [Part(lambda parameters: cross_entropy(function(parameters, features), targets[chosen]), chosen)]
 
     def _known_validation(self) -> tuple[Tensor, Tensor]:

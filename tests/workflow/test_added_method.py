@@ -1,0 +1,115 @@
+"""A method that is one new file and one new line of the registry, through the whole study."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from fossil.config import METHODS, MethodEntry
+from fossil.reporting.figures import padufes_tradeoff, synthetic_raincloud
+from tests.workflow.study import TINY, Study
+
+FILE = '''"""Weights of one half."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from fossil.methods.base import Batch, Method, Progress
+
+
+class Half(Method):
+    """Every sample weighs one half."""
+
+    def weights(self, batch: Batch, progress: Progress) -> Tensor:
+        return torch.full_like(batch.difficulty, 0.5)
+'''
+LINE = '    "half": MethodEntry(target="fossil.methods.half:Half", label="One half"),\n'
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    without_lists = {
+        key: {name: value for name, value in part.items() if name != "methods"} for key, part in TINY.items()
+    }
+    study = Study.create(tmp_path_factory.mktemp("added"), config=without_lists)
+    package = study.root / "workflow" / "fossil"
+    (package / "methods" / "half.py").write_text(FILE)
+    registry = package / "config" / "methods.py"
+    head, start, rest = registry.read_text().partition("METHODS: dict[str, MethodEntry] = {\n")
+    registry.write_text(head + start + LINE + rest)
+    study.make("all")
+    return study
+
+
+def added(path: Path) -> pd.DataFrame:
+    table = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
+    return table[table["method"] == "half"]
+
+
+def test_it_and_every_other_method_of_the_registry_is_trained(study: Study) -> None:
+    runs = {path.name for path in (study.root / "results/synthetic/ir9").iterdir()}
+    assert runs == {"half", *METHODS}
+    for path in study.root.glob("results/synthetic/ir9/*/run.json"):
+        assert json.loads(path.read_text())["status"] == "ok"
+    folders = {path.name for path in (study.root / "results/phantom/runs").iterdir()}
+    assert folders == {
+        f"{name}-baseline" for name in ("half", *METHODS) if name == "half" or "images" in METHODS[name].studies
+    }
+
+
+@pytest.mark.parametrize("name", ["synthetic-ir9", "phantom-internal"])
+def test_it_is_measured_and_tested_in_both_studies(study: Study, name: str) -> None:
+    metrics = added(study.root / f"results/metrics/{name}.parquet")
+    assert (metrics["status"] == "ok").all()
+    assert metrics["value"].notna().all()
+    assert {"auc", "balanced_accuracy", "dynamic_regret"} <= set(metrics["metric"])
+    statistics = added(study.root / f"results/statistics/{name}.csv")
+    assert {"wilcoxon", "permutation"} <= set(statistics["test"])
+
+
+@pytest.mark.parametrize("name", ["synthetic-results", "final-tuning"])
+def test_it_has_a_row_in_every_table(study: Study, name: str) -> None:
+    assert len(added(study.root / f"results/tables/{name}.csv")) == 1
+    assert (study.root / f"results/tables/{name}.tex").read_text().count("One half") == 1
+
+
+@pytest.mark.parametrize(
+    ("draw", "name", "options"),
+    [
+        (synthetic_raincloud.draw, "synthetic-ir9", {"title": "Synthetic"}),
+        (padufes_tradeoff.draw, "phantom-internal", {"dataset": "phantom", "title": "Images"}),
+    ],
+)
+def test_it_is_named_in_every_figure_of_the_results(
+    study: Study, monkeypatch: pytest.MonkeyPatch, draw: object, name: str, options: dict[str, str]
+) -> None:
+    monkeypatch.setitem(METHODS, "half", MethodEntry(target="fossil.methods.half:Half", label="One half"))
+    metrics = pd.read_parquet(study.root / f"results/metrics/{name}.parquet")
+    figure = draw(metrics, methods=sorted(metrics["method"].unique()), **options)  # type: ignore[operator]
+    texts = [text.get_text() for axis in figure.axes for text in axis.get_yticklabels()]
+    texts += [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    assert "One half" in texts
+
+
+def test_its_effective_sample_size_is_drawn_with_the_theory(study: Study) -> None:
+    curves = pd.read_parquet(study.root / "results/theory-curves.parquet")
+    drawn = curves[curves["series"] == "half"]
+    # Equal weights: every sample counts in full.
+    shares = drawn[drawn["panel"] == "sample_share"]["y"]
+    assert len(shares) > 0
+    assert shares.tolist() == pytest.approx([1.0] * len(shares))
+
+
+def test_changing_it_retrains_it_and_no_other_method(study: Study) -> None:
+    path = study.root / "workflow/fossil/methods/half.py"
+    path.write_text(FILE.replace("0.5", "0.25"))
+    try:
+        assert all("/half" in run for run in study.planned_runs("all"))
+        assert len(study.planned_runs("all")) == 3  # one stack, two folds
+    finally:
+        path.write_text(FILE)
