@@ -28,8 +28,16 @@ lint: $(STAMP)
 	lint-imports
 	snakemake --lint > /dev/null
 
+# implicit_gradient also compares with two libraries that are no longer maintained, if Python finds them. They need no
+# place in .venv:
+#	pip install --no-deps --target build/peers torchopt==0.7.3 optree graphviz betty-ml==0.1.1
+#	PYTHONPATH=build/peers make bench
 bench: $(STAMP)
 	python -m tests.benchmarks.stacked
+	python -m tests.benchmarks.weights
+	python -m tests.benchmarks.meta_weight_net
+	python -m tests.benchmarks.bilevel
+	python -m tests.benchmarks.implicit_gradient
 
 schema: $(STAMP)
 	python -m fossil describe_config --settings '{}' \

@@ -219,8 +219,8 @@ def test_that_bounded_weights_suffice_for_a_minimiser_is_refuted_by_separable_da
 
 def test_gaps_of_runs_are_verified_where_they_grow_with_one_over_the_root_of_n_eff_and_refuted_where_not() -> None:
     counts = [100.0, 200.0, 400.0, 800.0, 900.0]
-    grow = generalisation.theorem_4_2_runs(runs(lambda count: 3 / math.sqrt(count), counts))
-    fall = generalisation.theorem_4_2_runs(runs(lambda count: count / 1000, counts))
+    grow = generalisation.theorem_4_2_runs(runs(lambda count: 3 / math.sqrt(count), counts), seed=1)
+    fall = generalisation.theorem_4_2_runs(runs(lambda count: count / 1000, counts), seed=1)
     assert grow is not None
     assert fall is not None
     assert (grow.verdict, fall.verdict) == ("verified", "refuted")
@@ -231,7 +231,7 @@ def test_gaps_of_runs_are_verified_where_they_grow_with_one_over_the_root_of_n_e
 @pytest.mark.parametrize("counts", [[], [100.0, 200.0], [100.0] * 6])
 def test_nothing_is_said_of_runs_that_are_too_few_or_have_the_same_n_eff(counts: list[float]) -> None:
     table = runs(lambda count: 0.1, counts) if counts else runs(lambda count: 0.1, [1.0]).iloc[:0]
-    assert generalisation.theorem_4_2_runs(table) is None
+    assert generalisation.theorem_4_2_runs(table, seed=1) is None
 
 
 def test_a_run_in_which_one_sample_has_half_of_the_weight_refutes_that_none_dominates() -> None:
@@ -241,3 +241,34 @@ def test_a_run_in_which_one_sample_has_half_of_the_weight_refutes_that_none_domi
     assert wild is not None
     assert (calm.verdict, wild.verdict) == ("verified", "refuted")
     assert "fossil 0.300" in calm.evidence
+
+
+def of_method(name: str, gap_of: Callable[[float], float], n_eff: list[float]) -> pd.DataFrame:
+    return runs(gap_of, n_eff).assign(method=name)
+
+
+def test_gaps_that_differ_among_methods_only_do_not_verify_the_relation() -> None:
+    # Two methods far apart; within each the gap goes the other way.
+    table = pd.concat(
+        [
+            of_method("low", lambda count: 1.0 + count / 1000, [10.0, 11.0, 12.0, 13.0, 14.0, 15.0]),
+            of_method("high", lambda count: 0.1 + count / 100_000, [900.0, 910.0, 920.0, 930.0, 940.0, 950.0]),
+        ],
+        ignore_index=True,
+    )
+    found = generalisation.theorem_4_2_runs(table, seed=1)
+    assert found is not None
+    assert found.measured > 0.4  # all together the correlation is positive
+    assert found.verdict == "refuted"
+    assert "low -1.00, high -1.00" in found.evidence
+
+
+def test_methods_whose_gap_cannot_be_compared_are_left_out_and_named() -> None:
+    counts = [100.0, 200.0, 400.0, 800.0, 900.0]
+    good = of_method("erm", lambda count: 3 / math.sqrt(count), counts)
+    learnt = of_method("meta", lambda count: count / 100, counts)
+    found = generalisation.theorem_4_2_runs(pd.concat([good, learnt], ignore_index=True), seed=1, comparable=["erm"])
+    assert found is not None
+    assert found.verdict == "verified"
+    assert "Over 5 runs" in found.evidence
+    assert "meta left out" in found.evidence

@@ -443,3 +443,11 @@ def test_prior_of_a_sample_is_that_of_its_class_in_its_own_model() -> None:
         index=torch.arange(3).expand(2, 3),
     )
     assert batch.of_class(batch.class_priors).tolist() == [[0.75, 0.25, 0.25], [0.5, 0.5, 0.5]]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_registry_says_which_methods_have_a_loss_of_their_own_and_which_learn_on_validation_samples(name: str) -> None:
+    entry, cls = METHODS[name], class_of(name)
+    assert entry.own_loss == (cls.losses is not Method.losses)
+    hooks = [getattr(cls, hook) is not getattr(Method, hook) for hook in ("before_step", "after_epoch")]
+    assert entry.learns_on_validation == any(hooks)

@@ -160,6 +160,15 @@ def test_the_inverted_static_row_is_explained_where_it_is_shown() -> None:
     assert "dagger" not in synthetic(metrics, ["erm", "fossil"])[1]
 
 
+def test_methods_that_learn_on_the_validation_split_are_marked_where_they_are_shown(tmp_path: Path) -> None:
+    names = ["erm", "meta_weight_net", "fossil_bilevel", "fossil"]
+    metrics = long_table({"erm": 0.6, "meta_weight_net": 0.5, "fossil_bilevel": 0.7, "fossil": 0.8}, names=SYNTHETIC)
+    tex = synthetic(metrics, names)[1]
+    assert tex.count(r"$^\ddagger$") == 3  # two rows and one note
+    assert tex.count("Learns its weights on the validation split") == 1
+    compiles(tex, tmp_path)
+
+
 def test_a_table_of_the_reference_alone_speaks_of_no_test(tmp_path: Path) -> None:
     _, tex = synthetic(long_table({"fossil": 0.8}, names=SYNTHETIC), ["fossil"])
     assert "Holm's correction" not in tex

@@ -42,6 +42,7 @@ def write_history(root: Path, method: str, *, n_eff: float, drop: str | None = N
 def settings(**changes: Any) -> verify_theory.Settings:
     values = {
         "methods": NAMES,
+        "comparable": NAMES,
         "scenario": SyntheticScenario(n_samples=240).model_dump(mode="json"),
         "seed": 0,
         "rounds": 3000,

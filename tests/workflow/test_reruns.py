@@ -221,3 +221,12 @@ def test_without_any_run_there_is_nothing_to_evaluate_and_the_error_says_what_to
     result = Study.create(tmp_path).snakemake("synthetic", "--config", "allow_missing_runs=true")
     assert result.returncode != 0
     assert "none of the runs is there; set allow_missing_runs: false" in result.stdout
+
+
+def test_online_difficulty_of_images_needs_no_scoring_and_retrains_what_uses_difficulty(study: Study) -> None:
+    with configured(study, "images", difficulty_source="online"):
+        planned = study.planned()
+        runs = study.planned_runs()
+    assert planned["score_difficulty"] == 0
+    assert runs
+    assert all("/fossil-baseline/" in run for run in runs)

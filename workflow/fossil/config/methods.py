@@ -162,6 +162,10 @@ class MethodEntry(BaseModel):
         Model of its options.
     uses_difficulty : bool
         Whether it looks at difficulty.
+    own_loss : bool
+        Whether it trains on another loss than cross-entropy.
+    learns_on_validation : bool
+        Whether it learns its weights on the validation split, so that what is measured there flatters it.
     studies : tuple of str
         Studies that have it unless they are told otherwise.
     """
@@ -172,6 +176,8 @@ class MethodEntry(BaseModel):
     label: str
     options: type[Strict] = NoOptions
     uses_difficulty: bool = False
+    own_loss: bool = False
+    learns_on_validation: bool = False
     studies: tuple[Literal["synthetic", "images"], ...] = ("synthetic", "images")
 
 
@@ -187,9 +193,12 @@ METHODS: dict[str, MethodEntry] = {
         options=EffectiveNumberOptions,
         studies=("synthetic",),
     ),
-    "focal": MethodEntry(target="fossil.methods.focal:Focal", label="Focal loss", options=FocalOptions),
+    "focal": MethodEntry(target="fossil.methods.focal:Focal", label="Focal loss", options=FocalOptions, own_loss=True),
     "meta_weight_net": MethodEntry(
-        target="fossil.methods.meta_weight_net:MetaWeightNet", label="Meta-Weight-Net", options=MetaWeightNetOptions
+        target="fossil.methods.meta_weight_net:MetaWeightNet",
+        label="Meta-Weight-Net",
+        options=MetaWeightNetOptions,
+        learns_on_validation=True,
     ),
     "curriculum": MethodEntry(
         target="fossil.methods.curriculum:Curriculum",
@@ -205,6 +214,7 @@ METHODS: dict[str, MethodEntry] = {
         label="FOSSIL bilevel",
         options=FossilBilevelOptions,
         uses_difficulty=True,
+        learns_on_validation=True,
     ),
 }
 

@@ -74,7 +74,8 @@ def _frozen_scores(data: Sequence[SyntheticData], settings: Settings) -> Tensor:
         epochs=partial(_show, "difficulty of the training samples"),
     )
     if scorer.failed:
-        raise FloatingPointError(f"the baseline that scores difficulty failed for seeds {sorted(scorer.failed)}")
+        failed = sorted(settings.seeds[k] for k in scorer.failed)
+        raise FloatingPointError(f"the baseline that scores difficulty failed for seeds {failed}")
     return score_training_samples(scorer.model, data, proxy=settings.proxy)
 
 

@@ -22,9 +22,13 @@ _COLUMNS = ("seed", "epoch", "weighted_train_loss", "weight_mean", "n_eff", "val
 
 
 class Settings(Strict):
-    """The runs that are looked at, and the sizes of what is computed."""
+    """The runs that are looked at, and the sizes of what is computed.
+
+    ``comparable`` are the methods that train on cross-entropy and do not see the validation split.
+    """
 
     methods: list[str]
+    comparable: list[str]
     scenario: SyntheticScenario
     seed: int
     rounds: PositiveInt = ROUNDS
@@ -38,7 +42,13 @@ def run(settings: Settings, *, histories: list[Path], table: Path, curves: Path)
     """
     prepare_device("cpu", threads=1)
     runs = _runs(histories, settings)
-    statements, drawn = verify_theory(runs, seed=settings.seed, rounds=settings.rounds, sizes=tuple(settings.sizes))
+    statements, drawn = verify_theory(
+        runs,
+        seed=settings.seed,
+        comparable=settings.comparable,
+        rounds=settings.rounds,
+        sizes=tuple(settings.sizes),
+    )
     write_csv(table, pd.DataFrame([asdict(statement) for statement in statements]))
     write_parquet(curves, drawn)
     verdicts = [statement.verdict for statement in statements]

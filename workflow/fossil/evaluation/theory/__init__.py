@@ -16,6 +16,8 @@ module                        statements
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 
 from fossil.evaluation.theory import (
@@ -40,6 +42,7 @@ def verify_theory(
     runs: pd.DataFrame,
     *,
     seed: int,
+    comparable: Sequence[str] | None = None,
     rounds: int = ROUNDS,
     sizes: tuple[int, ...] = curvature.SIZES,
 ) -> tuple[list[Statement], pd.DataFrame]:
@@ -52,6 +55,8 @@ def verify_theory(
         the statements about runs are left out.
     seed : int
         Of everything drawn at random.
+    comparable : sequence of str or None
+        Methods whose gap between training and validation loss can be compared (see ``generalisation``).
     rounds : int
         Rounds of online gradient descent.
     sizes : tuple of int
@@ -76,7 +81,7 @@ def verify_theory(
         special_cases.corollary_3_1_curriculum(seed=seed),
         stability.proposition_4_1(seed=seed),
         generalisation.theorem_4_2(seed=seed),
-        generalisation.theorem_4_2_runs(runs),
+        generalisation.theorem_4_2_runs(runs, seed=seed, comparable=comparable),
         sample_size.corollary_4_1(seed=seed),
         sample_size.corollary_4_1_runs(runs),
         sample_size.n_eff_range(seed=seed),

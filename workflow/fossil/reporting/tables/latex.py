@@ -21,6 +21,10 @@ FOOTNOTES = {
 }
 """What is to be said of a method under every table that has it, in LaTeX."""
 
+_LEARNT = (
+    r"$^\ddagger$ Learns its weights on the validation split, where regrets are measured: they flatter this method."
+)
+
 
 def table_environment(
     summary: pd.DataFrame,
@@ -111,7 +115,8 @@ def escape(text: str) -> str:
 
 
 def _footnotes(summary: pd.DataFrame) -> list[str]:
-    return [note for method, note in FOOTNOTES.items() if method in set(summary["method"])]
+    notes = [note for method, note in FOOTNOTES.items() if method in set(summary["method"])]
+    return notes + [_LEARNT] * any(METHODS[method].learns_on_validation for method in summary["method"])
 
 
 def _body(summary: pd.DataFrame, columns: tuple[Column, ...]) -> list[str]:
@@ -126,8 +131,13 @@ def _body(summary: pd.DataFrame, columns: tuple[Column, ...]) -> list[str]:
 
 
 def _label_cells(summary: pd.DataFrame) -> list[str]:
-    daggers = summary["method"].map(dict.fromkeys(FOOTNOTES, r"$^\dagger$")).fillna("")
-    return [escape(label) + dagger for label, dagger in zip(summary["label"], daggers, strict=True)]
+    return [escape(row.label) + _mark(row.method) for row in summary.itertuples()]
+
+
+def _mark(method: str) -> str:
+    if method in FOOTNOTES:
+        return r"$^\dagger$"
+    return r"$^\ddagger$" if METHODS[method].learns_on_validation else ""
 
 
 def _count_cells(summary: pd.DataFrame) -> list[str]:

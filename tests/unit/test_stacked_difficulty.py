@@ -1,0 +1,97 @@
+"""Where the difficulty of the synthetic study's samples comes from: the model in training, or a trained baseline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import torch
+
+from fossil.config import CurriculumOptions, NoOptions, SyntheticScenario, SyntheticTraining
+from fossil.data.synthetic import make_synthetic
+from fossil.methods.base import Progress, Samples
+from fossil.methods.curriculum import Curriculum
+from fossil.methods.erm import ERM
+from fossil.stages import train_stacked as stage
+from fossil.training.stacked import score_training_samples, train_stacked
+
+SCENARIO = SyntheticScenario(n_samples=260, imbalance_ratio=4.0)
+TRAINING = SyntheticTraining(hidden=[6], epochs=3, batch_size=32)
+SEEDS = [3, 4]
+ERM_SETTINGS: dict[str, Any] = {"target": "fossil.methods.erm:ERM", "options": {}}
+
+
+class Recorder(Curriculum):
+    """Curriculum learning that keeps the samples of each epoch."""
+
+    def __init__(self) -> None:
+        super().__init__(CurriculumOptions())
+        self.epochs: list[Samples] = []
+
+    def before_epoch(self, samples: Samples, progress: Progress) -> None:
+        self.epochs.append(samples)
+
+
+def data() -> list[Any]:
+    return [make_synthetic(SCENARIO, seed=seed) for seed in SEEDS]
+
+
+def run_stage(folder: Path, scorer: dict[str, Any] | None, method: str) -> pd.DataFrame:
+    settings = stage.Settings(
+        scenario=SCENARIO,
+        scenario_name="ir4",
+        method={"target": method, "options": {}},
+        method_name="method",
+        seeds=SEEDS,
+        proxy="entropy",
+        scorer=scorer,
+        training=TRAINING,
+    )
+    facts = stage.run(settings, predictions=folder / "p.parquet", history=folder / "h.parquet")
+    assert facts["failed_seeds"] == {}
+    return pd.read_parquet(folder / "p.parquet")
+
+
+def test_frozen_difficulty_is_the_same_in_every_epoch_and_online_difficulty_is_not() -> None:
+    scores = torch.rand(2, len(data()[0].train.targets), dtype=torch.float64)
+    frozen, online = Recorder(), Recorder()
+    train_stacked(data(), frozen, TRAINING, seeds=SEEDS, proxy="softmax", difficulty=scores)
+    train_stacked(data(), online, TRAINING, seeds=SEEDS, proxy="softmax")
+    assert all(torch.equal(samples.difficulty, scores) for samples in frozen.epochs)
+    assert not torch.equal(online.epochs[0].difficulty, online.epochs[1].difficulty)
+
+
+@pytest.mark.parametrize("proxy", ["softmax", "entropy"])
+def test_scores_are_those_of_each_seeds_own_model(proxy: Any) -> None:
+    result = train_stacked(data(), ERM(NoOptions()), TRAINING, seeds=SEEDS, proxy="softmax")
+    scores = score_training_samples(result.model, data(), proxy=proxy)
+    for k, problem in enumerate(data()):
+        inputs = torch.from_numpy(problem.train.inputs).expand(2, -1, -1)
+        p = result.model(inputs)[k].squeeze(-1).sigmoid().detach()
+        entropy = -(p * p.log() + (1 - p) * (1 - p).log()) / torch.log(torch.tensor(2.0, dtype=torch.float64))
+        expected = entropy if proxy == "entropy" else 1 - torch.maximum(p, 1 - p)
+        torch.testing.assert_close(scores[k], expected, rtol=1e-9, atol=1e-12)
+
+
+def test_stage_with_a_scorer_trains_on_the_frozen_scores_of_a_trained_baseline(tmp_path: Path) -> None:
+    found = run_stage(tmp_path, ERM_SETTINGS, "fossil.methods.curriculum:Curriculum")
+    baseline = train_stacked(data(), ERM(NoOptions()), TRAINING, seeds=SEEDS, proxy="entropy")
+    scores = score_training_samples(baseline.model, data(), proxy="entropy")
+    expected = train_stacked(
+        data(), Curriculum(CurriculumOptions()), TRAINING, seeds=SEEDS, proxy="entropy", difficulty=scores
+    )
+    assert found["probability"].tolist() == expected.probabilities.flatten().tolist()
+    assert not found.equals(run_stage(tmp_path, None, "fossil.methods.curriculum:Curriculum"))
+
+
+def test_scorer_changes_nothing_for_a_method_without_difficulty(tmp_path: Path) -> None:
+    with_scorer = run_stage(tmp_path, ERM_SETTINGS, "fossil.methods.static:Static")
+    assert with_scorer.equals(run_stage(tmp_path, None, "fossil.methods.static:Static"))
+
+
+def test_scorer_that_diverges_stops_the_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ERM, "losses", lambda _self, batch: batch.logits.squeeze(-1) * float("nan"))
+    with pytest.raises(FloatingPointError, match=r"baseline that scores difficulty failed for seeds \[3, 4\]"):
+        run_stage(tmp_path, ERM_SETTINGS, "fossil.methods.curriculum:Curriculum")
