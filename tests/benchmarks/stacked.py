@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import time
 from collections.abc import Callable
 from functools import partial
 
@@ -24,17 +23,16 @@ from torch.utils.data import DataLoader, TensorDataset
 from fossil.config import PAPER_SEEDS, SyntheticScenario, SyntheticTraining, load_config
 from fossil.data.synthetic import SyntheticData, make_synthetic
 from fossil.methods.base import make_method
-from fossil.training.device import prepare_device
 from fossil.training.stacked import train_stacked
+from tests.benchmarks.timing import describe, measure, parse_options, prepare, ratios
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--epochs", type=int, default=5)
-    options = parser.parse_args()
     default_threads = torch.get_num_threads()
-    prepare_device("cpu", threads=1)
+    options = parse_options(__doc__, rounds=3, epochs=5)
+    if options.device != "cpu":
+        raise SystemExit("stacks train on the CPU alone")
+    prepare(options.device)
     data = [make_synthetic(SyntheticScenario(), seed=seed) for seed in PAPER_SEEDS]
     training = SyntheticTraining(epochs=options.epochs)
     for name in ("erm", "fossil"):
@@ -88,22 +86,13 @@ def train_plainly(data: SyntheticData, training: SyntheticTraining, seed: int) -
 
 
 def report(name: str, ways: dict[str, Callable[[], object]], options: argparse.Namespace) -> None:
-    seconds: dict[str, list[float]] = {way: [] for way in ways}
-    for round_number in range(options.rounds + 1):
-        for way, run in ways.items():
-            start = time.perf_counter()
-            run()
-            if round_number:
-                seconds[way].append(time.perf_counter() - start)
+    seconds = measure(ways, rounds=options.rounds)
     base, *others = ways
     print(f"{name}, {options.epochs} epochs, one thread, median of {options.rounds} rounds")
     print(f"  {base}: {statistics.median(seconds[base]):.2f} s")
     for way in others:
-        ratios = [b / a for a, b in zip(seconds[base], seconds[way], strict=True)]
-        print(
-            f"  {way}: {statistics.median(seconds[way]):.2f} s, {statistics.median(ratios):.1f} times as long "
-            f"({min(ratios):.1f} to {max(ratios):.1f})"
-        )
+        found = describe(ratios(seconds, way, base), digits=1)
+        print(f"  {way}: {statistics.median(seconds[way]):.2f} s, {found} times as long")
 
 
 if __name__ == "__main__":

@@ -16,11 +16,8 @@ from torch.func import functional_call, jacrev
 from torch.nn import functional
 
 from fossil.hypergradient import (
-    BilevelProblem,
-    Part,
     Product,
     Solution,
-    Vector,
     conjugate_gradient,
     finite_difference_jvp,
     finite_difference_product,
@@ -33,6 +30,7 @@ from fossil.hypergradient import (
     project_simplex,
     sensitivities,
 )
+from fossil.problem import BilevelProblem, Part, Vector
 
 F64 = torch.float64
 EXACT = partial(conjugate_gradient, iterations=500, tolerance=1e-14)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import pytest
@@ -21,12 +22,13 @@ from fossil.config import (
     SyntheticTraining,
 )
 from fossil.data.synthetic import make_synthetic
-from fossil.hypergradient import BilevelProblem, Part, Vector, project_simplex
+from fossil.hypergradient import per_sample_jvp, project_simplex
 from fossil.likelihood import cross_entropy
 from fossil.methods.base import Batch, Lookahead, Method, Progress
 from fossil.methods.fossil import Fossil
 from fossil.methods.fossil_bilevel import FossilBilevel
 from fossil.methods.meta_weight_net import MetaWeightNet
+from fossil.problem import BilevelProblem, Part, Vector
 from fossil.training.stacked import train_stacked
 
 F64 = torch.float64
@@ -64,7 +66,8 @@ def problem(models: int | None, seed: int = 0, count: int = 7) -> tuple[Batch, L
         index=torch.arange(count).expand(*shape, count),
     )
     validation = linear_losses(shown, classes)
-    lookahead = Lookahead(parameters, RATE, linear_losses(inputs, targets), lambda p, size: validation(p).mean(-1))
+    derivative = partial(per_sample_jvp, linear_losses(inputs, targets), parameters)
+    lookahead = Lookahead(parameters, RATE, derivative, lambda p, size: validation(p).mean(-1))
     return batch, lookahead, parameters
 
 
@@ -82,7 +85,8 @@ def double_backward(method: MetaWeightNet, batch: Batch, lookahead: Lookahead) -
     """The network's gradient as its authors compute it: backward through the step of the model."""
     losses = method.losses(batch)
     first, first_bias, second, second_bias = method.net
-    values = ((losses.detach().unsqueeze(-1) * first + first_bias).relu() @ second + second_bias).squeeze(-1).sigmoid()
+    hidden = (losses.detach().unsqueeze(-1) @ first.mT + first_bias.mT).relu()
+    values = (hidden @ second.mT + second_bias).squeeze(-1).sigmoid()
     slopes = torch.autograd.grad((values * losses).mean(-1).sum(), lookahead.parameters, create_graph=True)
     ahead = tuple(p - lookahead.learning_rate * slope for p, slope in zip(lookahead.parameters, slopes, strict=True))
     return list(torch.autograd.grad(lookahead.validation_loss(ahead, 9).sum(), method.net, retain_graph=True))
@@ -94,7 +98,7 @@ def test_gradient_of_the_network_is_that_of_double_backward_through_the_step(mod
     batch, lookahead, _ = problem(models, seed)
     method = meta_weight_net(models)
     expected = double_backward(method, batch, lookahead)
-    method.before_step(batch, lookahead)
+    method.before_step(batch, method.losses(batch), lookahead)
     for layer, reference in zip(method.net, expected, strict=True):
         assert float((layer.grad - reference).norm()) <= 1e-10 * float(reference.norm())
         assert float(reference.norm()) > 0
@@ -132,7 +136,7 @@ def test_a_step_of_the_network_lowers_the_validation_loss_after_the_models_step(
 
     values = [after_step()]
     for _ in range(20):
-        method.before_step(batch, lookahead)
+        method.before_step(batch, method.losses(batch), lookahead)
         values.append(after_step())
     assert all(later < earlier for earlier, later in pairwise(values))
 
@@ -143,7 +147,7 @@ def test_weight_is_the_networks_output_for_the_loss_in_the_open_unit_interval() 
     first, first_bias, second, second_bias = (layer.detach() for layer in method.net)
     losses = functional.cross_entropy(batch.logits, batch.targets, reduction="none").detach()
     expected = [
-        torch.sigmoid((loss * first[0] + first_bias[0]).relu() @ second[:, 0] + second_bias[0, 0]).item()
+        torch.sigmoid((loss * first[:, 0] + first_bias[:, 0]).relu() @ second[0] + second_bias[0, 0]).item()
         for loss in losses
     ]
     weights = method.weights(batch, Progress(0, 1))
@@ -154,7 +158,7 @@ def test_weight_is_the_networks_output_for_the_loss_in_the_open_unit_interval() 
 def test_network_starts_as_torch_starts_linear_layers_and_differs_by_model() -> None:
     method = meta_weight_net(2, hidden=50)
     shapes = [tuple(layer.shape) for layer in method.net]
-    assert shapes == [(2, 1, 50), (2, 1, 50), (2, 50, 1), (2, 1, 1)]
+    assert shapes == [(2, 50, 1), (2, 50, 1), (2, 1, 50), (2, 1, 1)]
     bounds = [1.0, 1.0, 50**-0.5, 50**-0.5]
     for layer, bound in zip(method.net, bounds, strict=True):
         assert float(layer.detach().abs().max()) <= bound
@@ -165,7 +169,8 @@ def test_network_starts_as_torch_starts_linear_layers_and_differs_by_model() -> 
 def test_model_and_its_gradients_are_untouched_by_the_networks_step() -> None:
     batch, lookahead, parameters = problem(3)
     before = [p.detach().clone() for p in parameters]
-    meta_weight_net(3).before_step(batch, lookahead)
+    method = meta_weight_net(3)
+    method.before_step(batch, method.losses(batch), lookahead)
     assert all(torch.equal(p, b) for p, b in zip(parameters, before, strict=True))
     assert all(p.grad is None for p in parameters)
     batch.logits.sum().backward()  # the batch's graph is still there
@@ -182,7 +187,7 @@ def test_report_is_the_mean_validation_loss_after_the_steps_of_the_epoch() -> No
 
     method = meta_weight_net(2)
     for _ in range(3):
-        method.before_step(batch, replace(lookahead, validation_loss=watched))
+        method.before_step(batch, method.losses(batch), replace(lookahead, validation_loss=watched))
     torch.testing.assert_close(method.report()["meta_loss"], torch.stack(seen).mean(0))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import pkgutil
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 
 import numpy as np
@@ -303,7 +303,7 @@ def stacked_batch(columns: int, shape: tuple[int, ...] = (3, 7)) -> Batch:
 
 def part_of(batch: Batch, place: tuple[int, ...]) -> Batch:
     """The batch of one model."""
-    return Batch(**{name: value[place] for name, value in vars(batch).items()})
+    return Batch(**{field.name: getattr(batch, field.name)[place] for field in fields(batch)})
 
 
 def in_order(batch: Batch) -> Samples:

@@ -10,7 +10,6 @@ from torch import Tensor
 
 from fossil.config import BilevelOptions
 from fossil.hypergradient import (
-    BilevelProblem,
     Solution,
     conjugate_gradient,
     neumann_series,
@@ -18,6 +17,7 @@ from fossil.hypergradient import (
     project_simplex,
     sensitivities,
 )
+from fossil.problem import BilevelProblem
 
 
 class BilevelWeights:

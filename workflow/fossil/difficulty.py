@@ -47,7 +47,10 @@ def stage_thresholds(scores: Tensor, quantiles: Sequence[float]) -> Tensor:
 
 def stage_of(scores: Tensor, thresholds: Tensor) -> Tensor:
     """How many of the thresholds, shape (..., s), each score is above: from 0 to s, shape (..., n)."""
-    return (scores.double().unsqueeze(-1) > thresholds.unsqueeze(-2)).sum(-1)
+    found = torch.zeros(scores.shape, dtype=torch.int64, device=scores.device)
+    for threshold in thresholds.unbind(-1):
+        found += scores > threshold.unsqueeze(-1)
+    return found
 
 
 def _softmax(logits: Tensor, _: Tensor) -> Tensor:

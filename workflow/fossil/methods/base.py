@@ -95,8 +95,9 @@ class Lookahead:
         The parameters that the batch's logits depend on; leading axes count the models of a stack.
     learning_rate : float
         Of the optimiser.
-    losses : callable
-        From parameters to the batch's per-sample cross-entropy, shape (..., n).
+    derivative : callable
+        From a direction v to the derivative <v, grad l_i> of the cross-entropy of each sample of the batch, shape
+        (..., n).
     validation_loss : callable
         From parameters and a number of samples to the mean cross-entropy on so many validation samples drawn anew,
         shape (...).
@@ -104,7 +105,7 @@ class Lookahead:
 
     parameters: Vector
     learning_rate: float
-    losses: Callable[[Vector], Tensor]
+    derivative: Callable[[Vector], Tensor]
     validation_loss: Callable[[Vector, int], Tensor]
 
 
@@ -147,8 +148,8 @@ class Method:
     def before_epoch(self, samples: Samples, progress: Progress) -> None:
         """Look at all training samples, in the order of their table."""
 
-    def before_step(self, batch: Batch, lookahead: Lookahead) -> None:
-        """Look at a batch before its weights are asked for."""
+    def before_step(self, batch: Batch, losses: Tensor, lookahead: Lookahead) -> None:
+        """Look at a batch and its losses, whose graph must stay, before its weights are asked for."""
 
     def after_epoch(self, make_problem: MakeProblem, progress: Progress) -> None:
         """Look at the trained and the validation samples after an epoch."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -13,6 +14,7 @@ from fossil.config import ImageTraining
 from fossil.data.augmentation import AugmentationParameters, augment, draw_parameters
 from fossil.difficulty import Proxy, difficulty
 from fossil.functional import ModelFunction, RandomState, function_of
+from fossil.hypergradient.derivatives import per_sample_jvp
 from fossil.likelihood import cross_entropy
 from fossil.methods.base import Batch, Lookahead, Method, ParameterSet, Progress, Samples
 from fossil.problem import BilevelProblem, Part, Vector
@@ -144,8 +146,8 @@ class _Run:
         with _autocast(pixels.device):
             logits = self.model(pixels).float()
         batch = Batch(**vars(samples), logits=logits)
-        self.method.before_step(batch, self._lookahead(pixels, samples.targets, random_state))
         losses = self.method.losses(batch)
+        self.method.before_step(batch, losses, self._lookahead(pixels, samples.targets, random_state))
         with torch.no_grad():
             weights = self.method.weights(batch, progress)
         self.optimiser.zero_grad(set_to_none=True)
@@ -165,9 +167,9 @@ class _Run:
     def _lookahead(self, pixels: Tensor, targets: Tensor, random_state: RandomState) -> Lookahead:
         function = function_of(self.model)
 
-        def losses(parameters: Vector) -> Tensor:
+        def losses(at: Vector) -> Tensor:
             with random_state.again(), _autocast(pixels.device):
-                return cross_entropy(function(parameters, pixels), targets)
+                return cross_entropy(function(at, pixels), targets)
 
         def validation_loss(parameters: Vector, size: int) -> Tensor:
             positions, classes = self._known_validation()
@@ -177,7 +179,8 @@ class _Run:
                 return cross_entropy(function(parameters, shown), classes[chosen]).mean()
 
         parameters = tuple(p for p in self.model.parameters() if p.requires_grad)
-        return Lookahead(parameters, self.optimiser.param_groups[0]["lr"], losses, validation_loss)
+        rate = self.optimiser.param_groups[0]["lr"]
+        return Lookahead(parameters, rate, partial(per_sample_jvp, losses, function.parameters), validation_loss)
 
     def _problem(
         self, rows: TrainingRows, progress: Progress, parameters: ParameterSet | None, curvature_samples: int | None

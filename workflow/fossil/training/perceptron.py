@@ -30,25 +30,54 @@ class StackedPerceptron:
 
     def __call__(self, inputs: Tensor) -> Tensor:
         """Logits of shape (M, n, 1) from inputs of shape (M, n, features)."""
-        return perceptron(self.parameters(), inputs)
+        return activations(self.parameters(), inputs)[-1]
 
 
-def perceptron(parameters: Sequence[Tensor], inputs: Tensor) -> Tensor:
-    """Compute the logits of stacked perceptrons with parameters in the order of ``StackedPerceptron.parameters``."""
-    return head(parameters[-2:], features(parameters[:-2], inputs))
+def activations(parameters: Sequence[Tensor], inputs: Tensor) -> list[Tensor]:
+    """Compute the outputs of every layer at parameters in the order of ``StackedPerceptron.parameters``.
+
+    Returns
+    -------
+    list of Tensor
+        Hidden layers of shape (M, n, width), then the logits, shape (M, n, 1).
+    """
+    outputs: list[Tensor] = []
+    layers = list(zip(parameters[::2], parameters[1::2], strict=True))
+    for place, (weight, bias) in enumerate(layers):
+        inputs = torch.baddbmm(bias, inputs, weight)
+        inputs = inputs.relu() if place + 1 < len(layers) else inputs
+        outputs.append(inputs)
+    return outputs
 
 
-def features(parameters: Sequence[Tensor], inputs: Tensor) -> Tensor:
-    """Compute the outputs of the hidden layers, shape (M, n, width)."""
-    for weight, bias in zip(parameters[::2], parameters[1::2], strict=True):
-        inputs = torch.baddbmm(bias, inputs, weight).relu()
-    return inputs
+@torch.no_grad()
+def logits_derivative(
+    parameters: Sequence[Tensor], inputs: Tensor, outputs: Sequence[Tensor], tangent: Sequence[Tensor]
+) -> Tensor:
+    """Differentiate the logits of every sample in a direction of the parameters, from outputs that are known.
 
+    What ``per_sample_jvp`` gives, without its forward pass.
 
-def head(parameters: Sequence[Tensor], inputs: Tensor) -> Tensor:
-    """Compute the logits from the outputs of the hidden layers."""
-    weight, bias = parameters
-    return torch.baddbmm(bias, inputs, weight)
+    Parameters
+    ----------
+    outputs : sequence of Tensor
+        What ``activations`` gave.
+    tangent : sequence of Tensor
+        The direction, of the parameters' shapes.
+
+    Returns
+    -------
+    Tensor, shape (M, n, 1)
+    """
+    change = None
+    layers = zip(parameters[::2], tangent[::2], tangent[1::2], outputs, strict=True)
+    for weight, weight_change, bias_change, output in layers:
+        ahead = torch.baddbmm(bias_change, inputs, weight_change)
+        change = ahead if change is None else ahead.baddbmm_(change, weight)
+        if output is not outputs[-1]:
+            change *= output > 0
+        inputs = output
+    return change
 
 
 def _linear(inputs: int, outputs: int, generator: torch.Generator, dtype: torch.dtype) -> tuple[Tensor, Tensor]:

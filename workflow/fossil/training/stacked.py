@@ -8,7 +8,7 @@ sums. Training amplifies that: in float64 probabilities agree within 1e-10, in f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -22,7 +22,7 @@ from fossil.likelihood import cross_entropy
 from fossil.methods.base import Batch, Lookahead, Method, ParameterSet, Progress, Samples
 from fossil.problem import BilevelProblem, Part, Vector
 from fossil.training.history import summarise_epoch
-from fossil.training.perceptron import StackedPerceptron, features, head, perceptron
+from fossil.training.perceptron import StackedPerceptron, activations, logits_derivative
 from fossil.training.randomness import method_generator
 
 
@@ -139,30 +139,30 @@ class _Run:
         kept: list[tuple[Tensor, Tensor]] = []
         for start in range(0, order.shape[-1], batch_size):
             rows = slice(start, start + batch_size)
+            outputs = activations(self.model.parameters(), inputs[:, rows])
             batch = Batch(
-                logits=self.model(inputs[:, rows]),
+                logits=outputs[-1],
                 targets=targets[:, rows],
                 difficulty=scores[:, rows],
                 is_augmented=is_augmented[:, rows],
                 class_counts=samples.class_counts,
                 index=order[:, rows],
             )
-            kept.append(self._step(batch, inputs[:, rows], progress))
+            kept.append(self._step(batch, inputs[:, rows], outputs, progress))
         losses, weights = (torch.cat(parts, dim=-1) for parts in zip(*kept, strict=True))
         return losses, weights, targets
 
     def bilevel_problem(self, parameters: ParameterSet | None, curvature_samples: int | None) -> BilevelProblem:
         """All samples as functions of all parameters, or of the last layer's."""
         given = tuple(p.detach() for p in self.model.parameters())
-        function, before = (head, given[:-2]) if parameters == "head" else (perceptron, ())
-        train, validation = (
-            _StackedSplit(features(before, split.inputs), split.targets, split.index)
-            for split in (self.train, self.validation)
-        )
-        drawn = () if curvature_samples is None else [_part(function, self._some(train, curvature_samples))]
-        return BilevelProblem(
-            given[len(before) :], [_part(function, train)], [_part(function, validation)], stack=1, curvature=drawn
-        )
+        train, validation = self.train, self.validation
+        if parameters == "head":
+            train, validation = (
+                replace(split, inputs=activations(given, split.inputs)[-2]) for split in (train, validation)
+            )
+            given = given[-2:]
+        drawn = () if curvature_samples is None else [_part(self._some(train, curvature_samples))]
+        return BilevelProblem(given, [_part(train)], [_part(validation)], stack=1, curvature=drawn)
 
     def _some(self, split: _StackedSplit, count: int) -> _StackedSplit:
         """Draw samples of each model without replacement; all of them where there are no more."""
@@ -186,9 +186,11 @@ class _Run:
             index=train.index,
         )
 
-    def _step(self, batch: Batch, inputs: Tensor, progress: Progress) -> tuple[Tensor, Tensor]:
-        self.method.before_step(batch, self._lookahead(batch, inputs))
+    def _step(
+        self, batch: Batch, inputs: Tensor, outputs: Sequence[Tensor], progress: Progress
+    ) -> tuple[Tensor, Tensor]:
         losses = self.method.losses(batch)
+        self.method.before_step(batch, losses, self._lookahead(batch, inputs, outputs))
         with torch.no_grad():
             weights = self.method.weights(batch, progress)
         self.optimiser.zero_grad(set_to_none=True)
@@ -196,24 +198,25 @@ class _Run:
         self.optimiser.step()
         return losses.detach(), weights
 
-    def _lookahead(self, batch: Batch, inputs: Tensor) -> Lookahead:
-        def validation_loss(parameters: Vector, size: int) -> Tensor:
+    def _lookahead(self, batch: Batch, inputs: Tensor, outputs: Sequence[Tensor]) -> Lookahead:
+        parameters = tuple(self.model.parameters())
+
+        def derivative(tangent: Vector) -> Tensor:
+            by_logit = batch.logits.detach().sigmoid() - batch.targets.unsqueeze(-1)  # of the cross-entropy
+            return (by_logit * logits_derivative(parameters, inputs, outputs, tangent)).squeeze(-1)
+
+        def validation_loss(at: Vector, size: int) -> Tensor:
             count = self.validation.targets.shape[-1]
             chosen = torch.stack([torch.randint(count, (size,), generator=g) for g in self.method_generators])
             models = torch.arange(len(chosen)).unsqueeze(-1)
-            logits = perceptron(parameters, self.validation.inputs[models, chosen])
+            logits = activations(at, self.validation.inputs[models, chosen])[-1]
             return cross_entropy(logits, self.validation.targets[models, chosen]).mean(-1)
 
-        return Lookahead(
-            tuple(self.model.parameters()),
-            self.optimiser.param_groups[0]["lr"],
-            lambda parameters: cross_entropy(perceptron(parameters, inputs), batch.targets),
-            validation_loss,
-        )
+        return Lookahead(parameters, self.optimiser.param_groups[0]["lr"], derivative, validation_loss)
 
 
-def _part(function: Callable[[Vector, Tensor], Tensor], split: _StackedSplit) -> Part:
-    return Part(lambda parameters: cross_entropy(function(parameters, split.inputs), split.targets), split.index)
+def _part(split: _StackedSplit) -> Part:
+    return Part(lambda parameters: cross_entropy(activations(parameters, split.inputs)[-1], split.targets), split.index)
 
 
 def _stack(splits: Sequence[Split], dtype: torch.dtype) -> _StackedSplit:

@@ -1,0 +1,104 @@
+"""The implicit gradient of the upper level by the coefficients of the lower level's samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from fossil.hypergradient.derivatives import (
+    KeptGraph,
+    Product,
+    finite_difference_jvp,
+    finite_difference_product,
+    gradient,
+    hessian_vector_product,
+    per_sample_jvp,
+    plain_attention,
+)
+from fossil.hypergradient.solvers import Solution
+from fossil.problem import BilevelProblem, Part, Vector
+
+
+def sensitivities(
+    problem: BilevelProblem,
+    coefficients: Tensor,
+    solve: Callable[[Product, Vector], Solution],
+    *,
+    finite_differences: bool = False,
+) -> tuple[Tensor, Solution]:
+    """<v, grad l_i> with v = H^-1 grad L_val for every training sample: minus the derivative of F by coefficient c_i.
+
+    Parameters
+    ----------
+    coefficients : Tensor, shape (..., N)
+        c_i = w_i (1 - lambda_i 1{i in A}), in the order of the table that the parts' ``index`` refers to.
+    solve : callable
+        Solves H v = b, such as ``conjugate_gradient`` with its options filled in.
+    finite_differences : bool
+        Take H v and <v, grad l_i> from central differences instead of double backward and dual numbers.
+
+    Returns
+    -------
+    Tensor, shape (..., N), and Solution
+        Samples in no part have sensitivity 0.
+    """
+    total = _count(problem.validation)
+    slope = _sum_of_parts(
+        lambda part: gradient(lambda p: part.losses(p).sum(-1) / total, problem.parameters), problem.validation
+    )
+    with plain_attention():
+        if len(problem.train) == 1 and not problem.curvature and not finite_differences:
+            (part,) = problem.train
+            kept = KeptGraph.of(
+                lambda leaves, own: (own * part.losses(leaves)).sum(-1),
+                problem.parameters,
+                coefficients.gather(-1, part.index),
+            )
+            solution = solve(kept.product, slope)
+            return _in_table([(part, kept.by_coefficients(solution.solution))], coefficients), solution
+        solution = solve(_training_curvature(problem, coefficients, finite_differences), slope)
+    derivative = partial(finite_difference_jvp, stack=problem.stack) if finite_differences else per_sample_jvp
+    found = [(part, derivative(part.losses, problem.parameters, solution.solution)) for part in problem.train]
+    return _in_table(found, coefficients), solution
+
+
+def _in_table(found: Sequence[tuple[Part, Tensor]], like: Tensor) -> Tensor:
+    """Values of each part at the places of its samples, 0 elsewhere."""
+    table = torch.zeros_like(like)
+    for part, values in found:
+        table.scatter_(-1, part.index, values.to(table.dtype))
+    return table
+
+
+def _training_curvature(problem: BilevelProblem, coefficients: Tensor, finite_differences: bool) -> Product:
+    """Product with the Hessian of sum_i c_i l_i; one part keeps its graph, of several each is differentiated anew."""
+    parts = problem.curvature or problem.train
+    scale = _count(problem.train) / _count(parts)
+
+    def objective(part: Part) -> Callable[[Vector], Tensor]:
+        own = scale * coefficients.gather(-1, part.index)
+        return lambda parameters: (own * part.losses(parameters)).sum(-1)
+
+    def product_of(part: Part) -> Product:
+        if finite_differences:
+            return finite_difference_product(objective(part), problem.parameters, stack=problem.stack)
+        return hessian_vector_product(objective(part), problem.parameters)
+
+    if len(parts) == 1:
+        return product_of(parts[0])
+    return lambda v: _sum_of_parts(lambda part: product_of(part)(v), parts)
+
+
+def _count(parts: Sequence[Part]) -> int:
+    return sum(part.index.shape[-1] for part in parts)
+
+
+def _sum_of_parts(function: Callable[[Part], Vector], parts: Sequence[Part]) -> Vector:
+    first, *others = parts
+    total = function(first)
+    for part in others:
+        total = tuple(a + b for a, b in zip(total, function(part), strict=True))
+    return total
