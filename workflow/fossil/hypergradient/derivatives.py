@@ -60,7 +60,7 @@ def per_sample_jvp(losses: Callable[[Vector], Tensor], parameters: Vector, tange
     with forward_ad.dual_level(), plain_attention(), torch.no_grad():
         values = losses(_duals(parameters, tangent))
         found = forward_ad.unpack_dual(values).tangent
-    return torch.zeroslike(values) if found is None else found
+    return torch.zeros_like(values) if found is None else found
 
 
 def finite_difference_jvp(
