@@ -32,6 +32,7 @@ lint: $(STAMP)
 # place in .venv:
 #	pip install --no-deps --target build/peers torchopt==0.7.3 optree graphviz betty-ml==0.1.1
 #	PYTHONPATH=build/peers make bench
+# On a machine with an NVIDIA GPU, tests/benchmarks/gpu.sh compares it with the CPU and measures there.
 bench: $(STAMP)
 	python -m tests.benchmarks.stacked
 	python -m tests.benchmarks.weights
@@ -55,4 +56,4 @@ $(STAMP): envs/requirements.lock pyproject.toml
 	touch $@
 
 clean:
-	rm -rf results/*/ data/processed data/raw/phantom data/raw/weights .snakemake
+	rm -rf results/*/ results/theory* data/processed data/raw/phantom data/raw/weights .snakemake

@@ -12,12 +12,12 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from fossil.bilevel import BilevelWeights
 from fossil.config import METHODS, BilevelOptions, FossilOptions, MetaWeightNetOptions
 from fossil.hypergradient import conjugate_gradient, per_sample_jvp, sensitivities
 from fossil.methods.base import Batch, Lookahead, Progress, make_method
 from fossil.methods.fossil import closed_form
 from fossil.methods.meta_weight_net import MetaWeightNet
+from fossil.upper_level import BilevelWeights
 from tests.benchmarks.problems import make_perceptrons
 from tests.benchmarks.timing import parse_options, prepare
 

@@ -79,7 +79,7 @@ class Problem:
 
 
 def make_perceptrons(*, dtype: torch.dtype, device: torch.device, rows: int | None = None) -> Problem:
-    """Eight perceptrons 20-64-64-1, one a seed, and ``rows`` training and validation samples, or all 2040 of each."""
+    """Eight perceptrons 20-64-64-1, one a seed, and ``rows`` training and validation samples, or all 2040 and 360."""
     data = [make_synthetic(SyntheticScenario(), seed=seed) for seed in PAPER_SEEDS]
     train, validation = (
         _stack([getattr(item, name) for item in data], dtype, device, rows) for name in ("train", "validation")

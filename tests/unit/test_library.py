@@ -231,6 +231,10 @@ def test_an_unchecked_call_compiles_once_into_one_graph_for_all_epochs() -> None
         ({"class_counts": [0.9, 0.1]}, "class_counts: expected whole numbers.*not shares"),
         ({"class_counts": [math.nan, 1.0]}, "class_counts: expected whole numbers"),
         ({"class_counts": [True, True]}, "class_counts: expected whole numbers"),
+        ({"class_counts": [math.inf, 3.0]}, "class_counts: expected whole numbers"),
+        ({"class_counts": [1e20, 3.0]}, "class_counts: expected whole numbers"),
+        ({"options": BilevelOptions()}, "options: expected FossilOptions, got BilevelOptions"),
+        ({"options": {"warmup_epochs": 3}}, "options: expected FossilOptions, got dict"),
         ({"class_counts": [7]}, r"class_counts: expected one count for each of two or more classes, got shape \(1,\)"),
         ({"class_counts": [[7, 1]]}, r"class_counts: .*got shape \(1, 2\)"),
         ({"epochs": 0}, "epochs: expected a whole number of at least 1, got 0"),
@@ -262,10 +266,16 @@ def test_wrong_arguments_are_named(arguments: dict[str, Any], message: str) -> N
         ({"logits": LOGITS.to("meta")}, "logits: is on meta, but targets are on cpu"),
         ({"logits": LOGITS[:, :2]}, r"logits: expected shape \(6, 3\) for 6 targets of 3 classes, got \(6, 2\)"),
         ({"logits": LOGITS.long()}, "logits: expected floats, got torch.int64"),
-        ({"logits": LOGITS.masked_fill(LOGITS > 2.5, math.nan)}, r"logits: rows \[.*\] are not finite"),
-        ({"logits": LOGITS.masked_fill(LOGITS > 2.5, math.inf)}, r"logits: rows \[.*\] are not finite"),
-        ({"targets": TARGETS + 1, "difficulty": SCORES}, r"targets: expected classes from 0 to 2.*got \[3\]"),
-        ({"targets": TARGETS - 1, "difficulty": SCORES}, r"targets: expected classes from 0 to 2.*got \[-1\]"),
+        ({"logits": LOGITS.masked_fill(LOGITS > 2.5, math.nan)}, r"logits: row \d.* is not finite"),
+        ({"logits": LOGITS.masked_fill(LOGITS > 2.5, math.inf)}, r"logits: row \d.* is not finite"),
+        (
+            {"targets": TARGETS.numpy(), "difficulty": SCORES},
+            "targets: expected a tensor, got ndarray",
+        ),
+        ({"targets": TARGETS, "difficulty": SCORES.numpy()}, "difficulty: expected a tensor, got ndarray"),
+        ({"targets": TARGETS, "logits": LOGITS.tolist()}, "logits: expected a tensor, got list"),
+        ({"targets": TARGETS + 1, "difficulty": SCORES}, r"targets: expected classes from 0 to 2.*got 3$"),
+        ({"targets": TARGETS - 1, "difficulty": SCORES}, r"targets: expected classes from 0 to 2.*got -1$"),
         ({"targets": TARGETS.float(), "difficulty": SCORES}, r"targets: expected integers, got torch.float32.*\.long"),
         ({"targets": TARGETS > 0, "difficulty": SCORES}, "targets: expected integers, got torch.bool"),
         ({"targets": TARGETS[:, None], "difficulty": SCORES}, r"targets: expected shape \(n,\), got \(6, 1\)"),
@@ -345,3 +355,16 @@ def test_the_package_lists_its_names_and_refuses_others() -> None:
     assert all(getattr(fossil, name).__name__ == name for name in fossil.__all__)
     with pytest.raises(AttributeError, match="module 'fossil' has no attribute 'FossilLoss'"):
         _ = fossil.FossilLoss
+
+
+@pytest.mark.parametrize("epoch", [-1, 1.5, True, None])
+def test_state_of_an_impossible_epoch_is_refused_and_changes_nothing(epoch: Any) -> None:
+    weights = FossilWeights([6, 4], epochs=5)
+    weights.step()
+    with pytest.raises(ValueError, match="state: expected an epoch of at least 0"):
+        weights.load_state_dict(weights.state_dict() | {"epoch": epoch})
+    assert weights.epoch == 1
+
+
+def test_whole_numbers_of_numpy_count_as_whole_numbers() -> None:
+    assert FossilWeights(np.array([6, 4]), epochs=np.int64(5)).epochs == 5

@@ -17,7 +17,7 @@ from torch.func import functional_call
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 from torch.utils.data import DataLoader, TensorDataset
 
-from fossil import BilevelOptions, FossilBilevel, FossilWeights
+from fossil import BilevelOptions, FossilBilevel, FossilOptions, FossilWeights
 
 N = 12
 EXACT = BilevelOptions(iterations=100, tolerance=1e-13, weights_learning_rate=60.0, penalties_learning_rate=60.0)
@@ -221,9 +221,10 @@ def test_a_bfloat16_model_has_the_float32_step_of_its_values(head: str | None) -
     torch.testing.assert_close(found.weights, expected.weights, rtol=0, atol=tolerance)
 
 
-def test_autocast_around_a_step_does_not_reach_its_derivatives() -> None:
+@pytest.mark.parametrize("head", [None, "4"])
+def test_autocast_around_a_step_does_not_reach_its_derivatives(head: str | None) -> None:
     model = deep(torch.float32)
-    inside, outside = (FossilBilevel(model, N, options=EXACT) for _ in range(2))
+    inside, outside = (FossilBilevel(model, N, options=EXACT, head=head) for _ in range(2))
     with torch.autocast("cpu", torch.bfloat16):
         update(inside, dtype=torch.float32)
     update(outside, dtype=torch.float32)
@@ -411,3 +412,51 @@ def test_a_model_that_diverged_keeps_its_weights_and_says_so() -> None:
         with pytest.raises(FloatingPointError, match="hypergradient is not finite"):
             update(bilevel)
         assert bilevel(INDEX).tolist() == [1.0] * N
+
+
+def test_a_parameter_that_the_output_does_not_use_changes_nothing() -> None:
+    used = model_of(nn.Linear(4, 2))
+
+    class Auxiliary(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.used, self.unused = used, nn.Linear(3, 3).double()
+
+        def forward(self, inputs: Tensor) -> Tensor:
+            return self.used(inputs)
+
+    found = [FossilBilevel(model, N, options=EXACT) for model in (Auxiliary(), used)]
+    for bilevel in found:
+        update(bilevel)
+    torch.testing.assert_close(found[0].weights, found[1].weights, rtol=1e-9, atol=1e-9)
+    assert not torch.equal(found[0].weights, torch.ones(N, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda y: y + 3, "targets: expected classes from 0 to [12], as the logits say, got 3"),
+        (lambda y: -100 * y, "targets: expected classes from 0 to [12], as the logits say, got -100"),
+        (lambda y: y.float(), "targets: expected integers"),
+    ],
+)
+def test_wrong_labels_are_named_by_the_loss_that_is_used_by_default(
+    outputs: int, change: Callable[[Tensor], Tensor], message: str
+) -> None:
+    inputs, targets = data(seed=0)
+    bilevel = FossilBilevel(model_of(nn.Linear(4, outputs)), N)
+    with pytest.raises(ValueError, match=message):
+        bilevel.update([(inputs, change(targets), INDEX)], [data(seed=1)])
+    assert torch.equal(bilevel.weights, torch.ones(N, dtype=bilevel.weights.dtype))
+
+
+@pytest.mark.parametrize(("index", "found"), [([0, N], N), ([-1, 2], -1)])
+def test_a_place_outside_the_training_set_is_named(index: list[int], found: int) -> None:
+    with pytest.raises(ValueError, match=f"index: {found} is outside 0 to {N - 1}, as train_size says"):
+        FossilBilevel(deep(), N)(torch.tensor(index))
+
+
+def test_options_of_another_kind_are_refused_at_once() -> None:
+    with pytest.raises(ValueError, match="options: expected BilevelOptions, got FossilOptions"):
+        FossilBilevel(deep(), N, options=FossilOptions())

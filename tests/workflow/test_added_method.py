@@ -92,8 +92,9 @@ def test_it_is_named_in_every_figure_of_the_results(
     metrics = pd.read_parquet(study.root / f"results/metrics/{name}.parquet")
     figure = draw(metrics, methods=sorted(metrics["method"].unique()), **options)  # type: ignore[operator]
     texts = [text.get_text() for axis in figure.axes for text in axis.get_yticklabels()]
-    texts += [text.get_text() for legend in figure.legends for text in legend.get_texts()]
-    assert "One half" in texts
+    legends = [*figure.legends, *(axis.get_legend() for axis in figure.axes if axis.get_legend())]
+    texts += [text.get_text() for legend in legends for text in legend.get_texts()]
+    assert any(text.startswith("One half") for text in texts)
 
 
 def test_its_effective_sample_size_is_drawn_with_the_theory(study: Study) -> None:

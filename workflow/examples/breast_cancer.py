@@ -1,4 +1,4 @@
-"""FOSSIL in a plain PyTorch loop: three trainings of a small perceptron on a data set made imbalanced.
+"""FOSSIL in a plain PyTorch loop: four trainings of a small perceptron on a data set made imbalanced.
 
 The rare classes' training and validation samples are thinned until there is one for nine of another class; the test
 split keeps all of its samples. Malignant is the rare class of the breast-cancer data, 5 to 9 are those of the digits.
@@ -22,6 +22,7 @@ from torch.nn.functional import cross_entropy
 
 from fossil import FossilBilevel, FossilWeights  # FOSSIL
 
+NAMES = ("plain", "FossilWeights", "FossilBilevel", "its first weights")
 _BATCH = 32
 _RATIO = 9
 
@@ -65,8 +66,11 @@ def train_with_weights(model: nn.Module, train: Split, *, epochs: int) -> None:
         weights.step()  # FOSSIL
 
 
-def train_bilevel(model: nn.Module, train: Split, validation: Split, *, epochs: int) -> None:
-    """Train with Algorithm 1, started from Eq. 1; these small sets are one batch each for its step."""
+def train_bilevel(model: nn.Module, train: Split, validation: Split, *, epochs: int, steps: bool = True) -> None:
+    """Train with Algorithm 1, started from Eq. 1; these small sets are one batch each for its step.
+
+    Without steps the first weights stay, which tells what the steps bring.
+    """
     optimiser = torch.optim.Adam(model.parameters(), lr=1e-3)
     everything = train.inputs, train.targets, torch.arange(len(train.targets))
     first = FossilWeights(torch.bincount(train.targets), epochs=epochs)  # FOSSIL
@@ -78,7 +82,8 @@ def train_bilevel(model: nn.Module, train: Split, validation: Split, *, epochs: 
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
-        bilevel.update([everything], [(validation.inputs, validation.targets)])  # FOSSIL
+        if steps:
+            bilevel.update([everything], [(validation.inputs, validation.targets)])  # FOSSIL
 
 
 def make_splits(data: str, *, seed: int) -> tuple[list[Split], list[int]]:
@@ -116,7 +121,7 @@ def run(data: str, *, seed: int, epochs: int) -> dict[str, tuple[float, float]]:
     """Train each way from the same start, and measure."""
     (train, validation, test), rare = make_splits(data, seed=seed)
     found = {}
-    for name in ("plain", "FossilWeights", "FossilBilevel"):
+    for name in NAMES:
         torch.manual_seed(seed)
         model = nn.Sequential(
             nn.Linear(train.inputs.shape[1], 32), nn.ReLU(), nn.Linear(32, int(test.targets.max()) + 1)
@@ -126,7 +131,7 @@ def run(data: str, *, seed: int, epochs: int) -> dict[str, tuple[float, float]]:
         elif name == "FossilWeights":
             train_with_weights(model, train, epochs=epochs)
         else:
-            train_bilevel(model, train, validation, epochs=epochs)
+            train_bilevel(model, train, validation, epochs=epochs, steps=name == "FossilBilevel")
         found[name] = measure(model, test, rare)
     return found
 
@@ -138,13 +143,15 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--seeds", type=int, default=8)
     arguments = parser.parse_args()
+    if arguments.seeds < 2:
+        parser.error("--seeds: a standard deviation needs two")
     runs = [run(arguments.data, seed=seed, epochs=arguments.epochs) for seed in range(arguments.seeds)]
     print(f"{arguments.data}, rare classes 1:{_RATIO}, {arguments.epochs} epochs, {arguments.seeds} seeds: mean (SD)")
-    print(f"{'':14} {'balanced accuracy':>18} {'rare recall':>14}")
+    print(f"{'':17} {'balanced accuracy':>18} {'rare recall':>14}")
     for name in runs[0]:
         values = np.array([run_[name] for run_ in runs])
         cells = [f"{m:.3f} ({d:.3f})" for m, d in zip(values.mean(0), values.std(0, ddof=1), strict=True)]
-        print(f"{name:14} {cells[0]:>18} {cells[1]:>14}")
+        print(f"{name:17} {cells[0]:>18} {cells[1]:>14}")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn.parallel import DistributedDataParallel
 
+from fossil.likelihood import at_least_float32
 from fossil.problem import Vector
 
 
@@ -51,7 +52,7 @@ class ModelFunction:
         """Compute outputs at the parameters, of inputs that ``prepare`` made."""
         buffers = {name: buffer.clone() for name, buffer in self.buffers.items()}
         values = self.frozen | buffers | dict(zip(self.names, parameters, strict=True))
-        inputs = _at_least_float32(inputs.to(self.device))
+        inputs = at_least_float32(inputs.to(self.device))
         if self.module is not self.model:
             inputs = inputs.clone()  # a head may change its inputs in place
         return functional_call(self.module, values, (inputs,))
@@ -98,9 +99,9 @@ def function_of(model: nn.Module, head: nn.Module | None = None) -> ModelFunctio
         model,
         module,
         tuple(counted),
-        tuple(_at_least_float32(value.detach()) for value in counted.values()),
-        {name: _at_least_float32(value.detach()) for name, value in own.items() if name not in counted},
-        {name: _at_least_float32(value.detach()) for name, value in module.named_buffers()},
+        tuple(at_least_float32(value.detach()) for value in counted.values()),
+        {name: at_least_float32(value.detach()) for name, value in own.items() if name not in counted},
+        {name: at_least_float32(value.detach()) for name, value in module.named_buffers()},
     )
 
 
@@ -176,7 +177,3 @@ def _same(left: Any, outputs: Any) -> bool:
     if not isinstance(left, Tensor) or not isinstance(outputs, Tensor) or left.numel() != outputs.numel():
         return False
     return torch.allclose(left.flatten(), outputs.flatten().to(left.dtype), rtol=0, atol=0, equal_nan=True)
-
-
-def _at_least_float32(values: Tensor) -> Tensor:
-    return values.float() if values.dtype in (torch.bfloat16, torch.float16) else values

@@ -22,7 +22,7 @@ def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
     Tensor, shape (..., n)
         At least float32, whatever the logits are.
     """
-    logits = _at_least_float32(logits)
+    logits = at_least_float32(logits)
     if logits.shape[-1] == 1:
         return functional.binary_cross_entropy_with_logits(
             logits.squeeze(-1), targets.to(logits.dtype), reduction="none"
@@ -38,5 +38,6 @@ def class_log_probabilities(logits: Tensor) -> Tensor:
     return functional.log_softmax(logits, dim=-1)
 
 
-def _at_least_float32(logits: Tensor) -> Tensor:
-    return logits.float() if logits.dtype in (torch.bfloat16, torch.float16) else logits
+def at_least_float32(values: Tensor) -> Tensor:
+    """Half precision raised to float32; other types as they are."""
+    return values.float() if values.dtype in (torch.bfloat16, torch.float16) else values

@@ -77,6 +77,7 @@ def stage_code(stage, method=None):
 
 
 def train_stacked_settings(wildcards):
+    scorer = CONFIG.method_settings("erm") if SYNTHETIC.difficulty_source == "frozen" else None
     return as_json(
         scenario=SYNTHETIC.scenarios[wildcards.scenario],
         scenario_name=wildcards.scenario,
@@ -84,19 +85,20 @@ def train_stacked_settings(wildcards):
         method_name=wildcards.method,
         seeds=SYNTHETIC.seeds,
         proxy=SYNTHETIC.difficulty_proxy,
-        scorer=CONFIG.method_settings("erm") if SYNTHETIC.difficulty_source == "frozen" else None,
+        scorer=scorer if METHODS[wildcards.method].uses_difficulty else None,
         training=SYNTHETIC.training,
     )
 
 
 def train_fold_settings(wildcards):
+    online = IMAGES.difficulty_proxy if IMAGES.difficulty_source == "online" else None
     return as_json(
         method=CONFIG.method_settings(wildcards.method),
         method_name=wildcards.method,
         fold=int(wildcards.fold),
         seed=int(wildcards.seed),
         training=IMAGES.training,
-        online=IMAGES.difficulty_proxy if IMAGES.difficulty_source == "online" else None,
+        online=online if METHODS[wildcards.method].uses_difficulty else None,
     )
 
 

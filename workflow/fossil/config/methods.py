@@ -113,7 +113,11 @@ class MetaWeightNetOptions(Strict):
 
     hidden: PositiveInt = Field(100, description="Units of the hidden layer.")
     learning_rate: PositiveFloat = Field(1e-4, description="Learning rate of the network's own Adam (meta-lr).")
-    meta_batch_size: PositiveInt = Field(16, description="Validation samples a step, drawn with replacement.")
+    meta_batch_size: PositiveInt = Field(
+        16,
+        description="Validation samples a step, drawn with replacement. The paper is silent; a quarter of its batch "
+        "keeps a step within three plain ones.",
+    )
 
 
 class BilevelOptions(Strict):

@@ -23,7 +23,7 @@ def gradient(objective: Callable[[Vector], Tensor], parameters: Vector) -> Vecto
     """Gradient of an objective, a scalar or one value a model, at the parameters."""
     leaves = _leaves(parameters)
     with torch.enable_grad():
-        return torch.autograd.grad(objective(leaves).sum(), leaves)
+        return torch.autograd.grad(objective(leaves).sum(), leaves, materialize_grads=True)
 
 
 def hessian_vector_product(objective: Callable[[Vector], Tensor], parameters: Vector) -> Product:
@@ -100,7 +100,9 @@ class KeptGraph:
     def of(cls, objective: Callable[[Vector, Tensor], Tensor], parameters: Vector, coefficients: Tensor) -> KeptGraph:
         leaves, own = _leaves(parameters), coefficients.detach().requires_grad_()
         with torch.enable_grad():
-            slopes = torch.autograd.grad(objective(leaves, own).sum(), leaves, create_graph=True)
+            slopes = torch.autograd.grad(
+                objective(leaves, own).sum(), leaves, create_graph=True, materialize_grads=True
+            )
         return cls(slopes, leaves, own)
 
     def product(self, v: Vector) -> Vector:

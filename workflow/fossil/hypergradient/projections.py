@@ -18,6 +18,7 @@ def project_simplex(values: Tensor, *, total: float = 1.0) -> Tensor:
         raise ValueError(f"total must be positive, not {total}")
     if not values.isfinite().all():
         raise ValueError("values: not all of them are finite")
+    values = values - values.amax(-1, keepdim=True)  # moves every point alike, and keeps sums of large values exact
     ordered = values.sort(dim=-1, descending=True).values
     place = torch.arange(1, values.shape[-1] + 1, dtype=values.dtype, device=values.device)
     excess = ordered.cumsum(-1) - total

@@ -22,11 +22,12 @@ class Solution:
     iterations : Tensor of int64, shape (...)
         Steps taken.
     residual : Tensor, shape (...)
-        |b - A x| / |b|; 0 where b = 0.
+        |b - (A + damping I) x| / |b|; 0 where b = 0.
     negative_curvature : Tensor of bool, shape (...)
         Whether the solver stopped at a direction p along which A + damping I is not positive enough:
-        <p, (A + damping I) p> <= damping/2 |p|^2, or 0 without damping. Where that was the first one the solution is b,
-        as in a truncated Newton method (Nocedal and Wright 2006, Alg. 7.1).
+        <p, (A + damping I) p> <= damping/2 |p|^2, or 0 without damping. Where that was the first one the solution is
+        b/damping, or b without damping: as in a truncated Newton method (Nocedal and Wright 2006, Alg. 7.1), with the
+        length that a direction without curvature would get.
     """
 
     solution: Vector
@@ -74,7 +75,12 @@ def conjugate_gradient(
         energy = torch.where(active, left, energy)
         active = active & (energy.sqrt() > tolerance * start)
     at_once = negative & (steps == 0)
-    solution = shift(solution, at_once.to(energy.dtype), target)
+    if at_once.any():
+        step = at_once.to(energy.dtype) / (damping or 1.0)
+        solution = shift(solution, step, target)
+        image = shift(product(target), energy.new_full(energy.shape, damping), target)
+        left = shift(target, -step, image)
+        energy = torch.where(at_once, inner(left, left, stack=stack), energy)
     return Solution(solution, steps, _relative(energy.sqrt(), start), negative)
 
 

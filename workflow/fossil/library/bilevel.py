@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from fossil.bilevel import BilevelWeights
 from fossil.config import BilevelOptions
 from fossil.functional import ModelFunction, function_of, plain_module, submodule
 from fossil.hypergradient import Solution
@@ -17,13 +16,23 @@ from fossil.library import checks
 from fossil.likelihood import cross_entropy
 from fossil.logs import logger
 from fossil.problem import BilevelProblem, Part
+from fossil.upper_level import BilevelWeights
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 _TRAIN, _VALIDATION = ("inputs", "targets", "index"), ("inputs", "targets")
 
 
 def binary_or_multiclass(logits: Tensor, targets: Tensor) -> Tensor:
-    """Per-sample cross-entropy in nats, shape (n,), of logits (n, K), or (n,) or (n, 1) for two classes."""
+    """Per-sample cross-entropy in nats, shape (n,), of logits (n, K), or (n,) or (n, 1) for two classes.
+
+    Raises
+    ------
+    ValueError
+        If the targets are not integers from 0 to K - 1.
+    """
+    checks.check_integers(targets, "targets")
+    classes = logits.shape[-1] if logits.dim() == 2 and logits.shape[-1] > 1 else 2
+    checks.check_labels(targets, classes, "the logits say")
     return cross_entropy(logits.unsqueeze(-1) if logits.dim() == 1 else logits, targets)
 
 
@@ -82,6 +91,7 @@ class FossilBilevel:
                 raise ValueError(f"{name}: expected shape ({size},), as train_size says, got {tuple(values.shape)}")
         if first.is_floating_point():
             first = first.to(torch.promote_types(first.dtype, torch.float32))
+        checks.check_options(options, BilevelOptions)
         self._upper = BilevelWeights(first.to(device), copies.to(device), options=options)
 
     @property
@@ -105,9 +115,10 @@ class FossilBilevel:
         Raises
         ------
         ValueError
-            If the index is not of integers of shape (n,).
+            If the index is not of integers of shape (n,) from 0 to N - 1.
         """
         checks.check_integers(index, "index")
+        checks.check_index(index, len(self.weights))
         return self._upper(index.to(self.weights.device).long())
 
     def update(
@@ -141,7 +152,8 @@ class FossilBilevel:
         """
         if curvature_batches is not None:
             checks.check_positive_integer(curvature_batches, "curvature_batches")
-        with _evaluating(self._model):
+        device = self.weights.device.type
+        with _evaluating(self._model), torch.autocast(device, enabled=False):
             function = function_of(self._model, self._head)
             train = [
                 (function.prepare(inputs), targets, index)
@@ -159,8 +171,7 @@ class FossilBilevel:
                 [self._part(function, *batch, torch.arange(len(batch[1]))) for batch in validation],
                 curvature=parts[:curvature_batches] if curvature_batches else (),
             )
-            with torch.autocast(function.device.type, enabled=False):
-                self._upper.update(problem)
+            self._upper.update(problem)
         self._log()
 
     def state_dict(self) -> dict[str, Tensor]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,7 +20,8 @@ def check_class_counts(class_counts: Any) -> Tensor:
             f"class_counts: expected one count for each of two or more classes, got shape {tuple(counts.shape)}; "
             "torch.bincount(targets) counts them"
         )
-    if counts.dtype == torch.bool or counts.is_complex() or not bool((counts == counts.round()).all()):
+    numeric = counts.dtype != torch.bool and not counts.is_complex()
+    if not numeric or not bool(((counts == counts.round()) & (counts.abs() <= 2**53)).all()):
         raise ValueError(f"class_counts: expected whole numbers, got {counts.tolist()}; give counts, not shares")
     if bool((counts < 1).any()):
         empty = (counts < 1).nonzero().flatten().tolist()
@@ -32,17 +34,52 @@ def check_class_counts(class_counts: Any) -> Tensor:
 
 def check_positive_integer(value: Any, name: str) -> int:
     """Return a whole number of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
         raise ValueError(f"{name}: expected a whole number of at least 1, got {value!r}")
-    return value
+    return int(value)
+
+
+def check_epoch(value: Any) -> None:
+    """Whole number of at least 0."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 0:
+        raise ValueError(f"state: expected an epoch of at least 0, got {value!r}")
+
+
+def check_options(value: Any, kind: type) -> None:
+    """None or of the kind."""
+    if value is not None and not isinstance(value, kind):
+        raise ValueError(f"options: expected {kind.__name__}, got {type(value).__name__}")
 
 
 def check_integers(values: Tensor, name: str) -> None:
     """Integers of shape (n,)."""
+    check_tensor(values, name)
     if values.dtype not in _INTEGERS:
         raise ValueError(f"{name}: expected integers, got {values.dtype}; convert with .long()")
     if values.dim() != 1:
         raise ValueError(f"{name}: expected shape (n,), got {tuple(values.shape)}")
+
+
+def check_tensor(values: Any, name: str) -> None:
+    """Tensor, and nothing that only looks like one."""
+    if not isinstance(values, Tensor):
+        raise ValueError(f"{name}: expected a tensor, got {type(values).__name__}; torch.as_tensor converts it")
+
+
+def check_index(index: Tensor, train_size: int) -> None:
+    """Places from 0 to N - 1."""
+    outside = (index < 0) | (index >= train_size)
+    if outside.any():
+        raise ValueError(f"index: {_some(index[outside])} is outside 0 to {train_size - 1}, as train_size says")
+
+
+def check_labels(targets: Tensor, classes: int, source: str) -> None:
+    """Labels from 0 to K - 1."""
+    outside = (targets < 0) | (targets >= classes)
+    if outside.any():
+        raise ValueError(
+            f"targets: expected classes from 0 to {classes - 1}, as {source}, got {_some(targets[outside])}"
+        )
 
 
 def check_alike(values: Tensor, name: str, targets: Tensor) -> None:
@@ -81,12 +118,10 @@ def check_values(targets: Tensor, classes: int, *, logits: Tensor | None, scores
     wrong = ~((scores >= 0) & (scores <= 1))  # NaN is not in [0, 1]
     if not bool((outside | broken | wrong).any()):
         return
-    if outside.any():
-        found = targets[outside].unique().tolist()
-        raise ValueError(f"targets: expected classes from 0 to {classes - 1}, as class_counts says, got {found}")
+    check_labels(targets, classes, "class_counts says")
     if logits is not None:
-        found = broken.nonzero().flatten().tolist()
-        raise ValueError(f"logits: rows {found} are not finite; has the training diverged?")
+        found = _some(broken.nonzero().flatten())
+        raise ValueError(f"logits: row {found} is not finite; has the training diverged?")
     check_scores(scores)
 
 

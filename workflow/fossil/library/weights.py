@@ -27,7 +27,8 @@ class FossilWeights:
     Parameters
     ----------
     class_counts : sequence, array or Tensor of shape (K,)
-        How many training samples each class has, such as ``torch.bincount(targets)``. Leave augmented copies out.
+        How many original training samples each class has, such as ``torch.bincount(targets)``, augmented copies left
+        out.
     epochs : int
         T, the epochs over which the schedules run. Training may go on after them; t/T then stays 1.
     options : FossilOptions
@@ -60,6 +61,7 @@ class FossilWeights:
                 f"proxy: expected 'softmax' or 'entropy', got {proxy!r}; a loss is scaled over the whole training set, "
                 "which a batch does not show: give difficulty=, which fossil.difficulty.difficulty computes for all"
             )
+        checks.check_options(options, FossilOptions)
         self.options = FossilOptions() if options is None else options
         self.proxy: Proxy = proxy
         self.check = check
@@ -163,6 +165,7 @@ class FossilWeights:
         for name in _FIXED:
             if state[name] != own[name]:
                 raise ValueError(f"state: {_difference(name, state[name], own[name])}; make the weights as they were")
+        checks.check_epoch(state["epoch"])
         thresholds = state["thresholds"]
         self._thresholds = None if thresholds is None else self._own(torch.tensor(thresholds, dtype=torch.float64))
         self._set_epoch(state["epoch"])
@@ -173,6 +176,7 @@ class FossilWeights:
         if (logits is None) == (scores is None):
             given = "neither" if logits is None else "both"
             raise ValueError(f"logits, difficulty: expected exactly one of them, got {given}")
+        checks.check_tensor(scores if logits is None else logits, "difficulty" if logits is None else "logits")
         if logits is not None:
             rows = checks.as_rows(logits, targets, self._classes)
             return rows, score(rows, targets, proxy=self.proxy)

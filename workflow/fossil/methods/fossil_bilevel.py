@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from fossil.bilevel import BilevelWeights
 from fossil.config import FossilBilevelOptions
 from fossil.difficulty import stage_thresholds
 from fossil.methods.base import Batch, MakeProblem, Method, Progress, Samples
 from fossil.methods.fossil import closed_form
 from fossil.schedules import augmentation_penalty
+from fossil.upper_level import BilevelWeights
 
 
 class FossilBilevel(Method):

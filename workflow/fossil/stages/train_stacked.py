@@ -43,7 +43,7 @@ def run(settings: Settings, *, predictions: Path, history: Path) -> dict[str, An
     prepare_device("cpu", threads=1)
     method = make_method(**settings.method)
     data = [make_synthetic(settings.scenario, seed=seed) for seed in settings.seeds]
-    scores = _frozen_scores(data, settings) if settings.scorer and method.uses_difficulty else None
+    scores = _frozen_scores(data, settings) if settings.scorer else None
     description = f"train_stacked {settings.scenario_name} {settings.method_name}"
     start = time.perf_counter()
     result = train_stacked(
@@ -67,7 +67,7 @@ def run(settings: Settings, *, predictions: Path, history: Path) -> dict[str, An
 def _frozen_scores(data: Sequence[SyntheticData], settings: Settings) -> Tensor:
     scorer = train_stacked(
         data,
-        make_method(**(settings.scorer or {})),
+        make_method(**settings.scorer),
         settings.training,
         seeds=settings.seeds,
         proxy=settings.proxy,

@@ -82,12 +82,14 @@ class BilevelWeights:
         beta = self.options.momentum
         by_weight = -(1 - self.penalties) * found
         by_penalty = self.weights * self.is_augmented * found
-        self.weights_momentum = beta * self.weights_momentum + (1 - beta) * by_weight
-        self.penalties_momentum = beta * self.penalties_momentum + (1 - beta) * by_penalty
-        step = self.weights - self.options.weights_learning_rate * self.weights_momentum
-        penalties = self.penalties - self.options.penalties_learning_rate * self.penalties_momentum
-        self.weights = torch.where(finite, project_simplex(step, total=float(count)), self.weights)
-        self.penalties = torch.where(finite, project_box(penalties), self.penalties)
+        weights_momentum = beta * self.weights_momentum + (1 - beta) * by_weight
+        penalties_momentum = beta * self.penalties_momentum + (1 - beta) * by_penalty
+        weights = project_simplex(
+            self.weights - self.options.weights_learning_rate * weights_momentum, total=float(count)
+        )
+        penalties = project_box(self.penalties - self.options.penalties_learning_rate * penalties_momentum)
+        self.weights, self.weights_momentum = torch.where(finite, weights, self.weights), weights_momentum
+        self.penalties, self.penalties_momentum = torch.where(finite, penalties, self.penalties), penalties_momentum
         self.last = solution
 
     def report(self) -> dict[str, Tensor]:
@@ -110,7 +112,7 @@ class BilevelWeights:
         Raises
         ------
         ValueError
-            If a tensor is missing, unknown or of another shape.
+            If a tensor is missing, unknown, of another shape or not finite, or if other samples are augmented.
         """
         if set(state) != set(_STATE):
             raise ValueError(f"state has {sorted(state)}, expected {sorted(_STATE)}")
@@ -118,6 +120,10 @@ class BilevelWeights:
             own = getattr(self, name)
             if state[name].shape != own.shape:
                 raise ValueError(f"state: {name} has shape {tuple(state[name].shape)}, expected {tuple(own.shape)}")
+            if not state[name].isfinite().all():
+                raise ValueError(f"state: {name} is not finite throughout")
+        if not torch.equal(state["is_augmented"].to(self.is_augmented), self.is_augmented):
+            raise ValueError("state: other samples are augmented than here; make the weights as they were")
         for name in _STATE:
             setattr(self, name, state[name].to(getattr(self, name)))
 
