@@ -19,7 +19,7 @@ run: $(STAMP)
 	snakemake --cores $(CORES) --quiet rules
 
 test: lint
-	pytest -n $(CORES)
+	pytest -n $(CORES) --dist loadfile
 
 lint: $(STAMP)
 	ruff check .
