@@ -66,7 +66,9 @@ def test_the_table_has_a_row_a_statement_with_evidence_and_a_correction_where_on
     table = results["table"]
     assert list(table.columns) == list(Statement.__dataclass_fields__)
     assert table["statement"].is_unique
-    assert len(table) == 25
+    assert len(table) == 27
+    assert list(table.columns)[2:5] == ["claim", "as_printed", "verdict"]
+    assert ((table["as_printed"] == "verified") == (table["verdict"] == "verified")).all()
     assert set(table["verdict"]) <= set(VERDICTS)
     assert (table["correction"].isna() == (table["verdict"] == "verified")).all()
     assert table[["place", "claim", "evidence"]].notna().all(axis=None)
@@ -75,20 +77,32 @@ def test_the_table_has_a_row_a_statement_with_evidence_and_a_correction_where_on
 
 
 def test_the_paper_is_found_right_where_it_is_and_wrong_where_it_is_not(results: dict[str, Any]) -> None:
-    verdicts = (
-        results["table"]
-        .set_index("statement")["verdict"]
-        .drop(
-            # These depend on runs that are made up here, and on the machine's clock.
-            ["theorem-4.2-runs", "corollary-4.1-runs", "proposition-4.4-cost"]
-        )
-    )
+    verdicts = results["table"].set_index("statement")["verdict"]
+    verdicts = verdicts.drop("proposition-4.4-cost")  # depends on the machine's clock
     by_verdict = {verdict: set(verdicts.index[verdicts == verdict]) for verdict in VERDICTS}
-    assert by_verdict["refuted"] == {"lemma-3.2", "theorem-3.1-divergence", "theorem-4.3-convexity"}
+    assert by_verdict["refuted"] == {"theorem-3.1-divergence", "theorem-4.3-convexity"}
     assert by_verdict["verified"] == {
-        *("theorem-3.1", "corollary-3.1-class-balance", "n-eff-range", "theorem-4.3-static", "hypergradient"),
-        *("null-direction", "proposition-4.4-identity", "projection"),
+        *("theorem-3.1", "n-eff-range", "hypergradient", "null-direction", "truncated-implicit"),
+        *("proposition-4.4-identity", "conjugate-gradient-accuracy", "update-rules", "projection"),
     }
+    assert len(by_verdict["verified in corrected form"]) == 27 - 1 - 2 - 9
+
+
+def test_runs_are_described_in_the_evidence_of_two_statements(results: dict[str, Any]) -> None:
+    evidence = results["table"].set_index("statement")["evidence"]
+    told = evidence.index[evidence.str.contains(r"\bruns\b")]
+    assert list(told) == ["theorem-4.2", "corollary-4.1"]
+    assert f"over {len(NAMES) * SEEDS} of {len(NAMES) * SEEDS} runs (erm, static, fossil)" in evidence["theorem-4.2"]
+    assert "smallest N_eff/N by method: erm" in evidence["corollary-4.1"]
+
+
+def test_methods_that_cannot_be_compared_are_left_out_of_the_description(tmp_path: Path) -> None:
+    paths = [write_history(tmp_path, name, n_eff=n) for name, n in (("fossil", 60.0), ("erm", 163.0))]
+    table = tmp_path / "t.csv"
+    verify_theory.run(settings(comparable=["erm"]), histories=paths, table=table, curves=tmp_path / "c.parquet")
+    evidence = pd.read_csv(table).set_index("statement")["evidence"]["theorem-4.2"]
+    assert f"over {SEEDS} of {SEEDS} runs (erm)" in evidence
+    assert "trained on the validation split: fossil." in evidence
 
 
 def test_the_record_counts_verdicts_and_runs(results: dict[str, Any]) -> None:
@@ -114,11 +128,13 @@ def test_every_panel_of_the_figure_has_curves_in_the_order_of_the_methods(result
     assert np.isfinite(curves[["x", "y"]]).all(axis=None)
 
 
-def test_without_runs_the_statements_about_runs_are_left_out(tmp_path: Path) -> None:
+def test_without_runs_every_statement_is_checked_and_nothing_is_said_of_runs(tmp_path: Path) -> None:
     table, curves = tmp_path / "t.csv", tmp_path / "c.parquet"
     facts = verify_theory.run(settings(), histories=[], table=table, curves=curves)
     assert facts["runs"] == 0
-    assert len(pd.read_csv(table)) == 23
+    found = pd.read_csv(table)
+    assert len(found) == 27
+    assert not found["evidence"].str.contains(r"\bruns\b").any()
     assert tuple(pd.read_parquet(curves)["panel"].unique()) == theory.PANELS[:4]
     assert_text_is_readable(theory.draw(pd.read_parquet(curves), methods=NAMES, title="The theory, checked"))
 

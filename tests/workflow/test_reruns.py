@@ -52,7 +52,7 @@ def test_a_finished_study_has_every_table_and_figure_and_plans_nothing(study: St
     for name in ("synthetic-results", "final-tuning"):
         assert (study.root / f"results/tables/{name}.tex").stat().st_size > 500
         assert (study.root / f"results/tables/{name}.csv").stat().st_size > 200
-    assert len(pd.read_csv(study.root / "results/theory.csv")) > 20
+    assert len(pd.read_csv(study.root / "results/theory.csv")) == 27
     for name in ("synthetic-raincloud", "padufes-tradeoff", "theory"):
         assert (study.root / f"results/figures/{name}.pdf").read_bytes().startswith(b"%PDF")
         assert (study.root / f"results/figures/{name}.png").read_bytes().startswith(b"\x89PNG")
@@ -61,6 +61,15 @@ def test_a_finished_study_has_every_table_and_figure_and_plans_nothing(study: St
         assert set(metrics["status"]) == {"ok"}
         assert metrics["value"].notna().all()
     assert study.planned() == Counter()
+
+
+def test_online_difficulty_of_images_needs_no_scoring_and_retrains_what_uses_difficulty(study: Study) -> None:
+    with configured(study, "images", difficulty_source="online"):
+        planned = study.planned()
+        runs = study.planned_runs()
+    assert planned["score_difficulty"] == 0
+    assert runs
+    assert all("/fossil-baseline/" in run for run in runs)
 
 
 # Folders in the order in which the pipeline fills them.
@@ -221,12 +230,3 @@ def test_without_any_run_there_is_nothing_to_evaluate_and_the_error_says_what_to
     result = Study.create(tmp_path).snakemake("synthetic", "--config", "allow_missing_runs=true")
     assert result.returncode != 0
     assert "none of the runs is there; set allow_missing_runs: false" in result.stdout
-
-
-def test_online_difficulty_of_images_needs_no_scoring_and_retrains_what_uses_difficulty(study: Study) -> None:
-    with configured(study, "images", difficulty_source="online"):
-        planned = study.planned()
-        runs = study.planned_runs()
-    assert planned["score_difficulty"] == 0
-    assert runs
-    assert all("/fossil-baseline/" in run for run in runs)

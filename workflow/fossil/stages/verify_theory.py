@@ -22,7 +22,7 @@ _COLUMNS = ("seed", "epoch", "weighted_train_loss", "weight_mean", "n_eff", "val
 
 
 class Settings(Strict):
-    """The runs that are looked at, and the sizes of what is computed.
+    """The runs that are described, and the sizes of what is computed.
 
     ``comparable`` are the methods that train on cross-entropy and do not see the validation split.
     """

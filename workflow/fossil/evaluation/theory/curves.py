@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from fossil.evaluation.theory.curvature import Cost
-from fossil.evaluation.theory.generalisation import last_gaps
+from fossil.evaluation.theory.runs import last_gaps
 from fossil.evaluation.theory.streams import SELDOM, Trace
 from fossil.evaluation.theory.weights import weight_courses
 

@@ -12,10 +12,15 @@ from fossil.evaluation.theory.streams import Trace
 _ROUNDING = 1e-9
 _TAIL = 0.01
 _NEGLIGIBLE = 0.05
+_EXACT = 1e-6
 
 
-def static_regret(traces: Sequence[Trace]) -> Statement:
-    """Theorem 4.3, static: regret below 1.5 G D sqrt(T) after every round, and no steeper than the root."""
+def static_regret(traces: Sequence[Trace], *, one_step_error: float) -> Statement:
+    """Theorem 4.3, static: regret below 1.5 G D sqrt(T) after every round, and no steeper than the root.
+
+    That is for online gradient descent. It is Algorithm 1 only if that steps along the gradient of its loss, from which
+    it is ``one_step_error`` off (see ``bilevel``).
+    """
     shares = {trace.name: float((trace.regret / trace.static_bound()).max()) for trace in traces}
     worst = max(traces, key=lambda trace: float(trace.regret[-1] / trace.static_bound()[-1]))
     slope = tail_slope(worst, np.maximum(worst.regret, _ROUNDING))
@@ -24,11 +29,18 @@ def static_regret(traces: Sequence[Trace]) -> Statement:
     return judge(
         "theorem-4.3-static",
         place="Theorem 4.3, static regret",
-        claim="Projected online gradient descent with steps D/(G sqrt t) on convex losses has static regret of order "
-        "sqrt(T).",
-        printed=within and slope <= 0.55,
-        evidence=f"Largest share, after any of {len(worst.regret)} rounds, of 1.5 G D sqrt(T), the proof's constant: "
-        f"{listed}. On the worst stream ({worst.name}) regret grows as T to the power {slope:.2f}.",
+        claim="The iterates of Algorithm 1 with steps D/(G sqrt t) have static regret of order sqrt(T) if the losses "
+        "f_t = L_val(theta_t) are convex and Lipschitz.",
+        printed=within and slope <= 0.55 and one_step_error <= _EXACT,
+        corrected=within and slope <= 0.55,
+        correction="What is proved, and holds, is this for projected online gradient descent with exact subgradients "
+        "of convex losses. The proof does not treat Algorithm 1's momentum, approximate hypergradients or one-step "
+        "lower level. As printed the statement is not what is proved; that it is false has not been shown.",
+        evidence=f"Algorithm 1's direction, Eq. 6 after one step of the lower level, is {100 * one_step_error:.0f}% "
+        "off the gradient of L_val through that step, whatever the step size (sine of the angle, ridge logistic "
+        "regression with 40 samples). For online gradient descent without momentum the largest share, after any of "
+        f"{len(worst.regret)} rounds, of 1.5 G D sqrt(T), the proof's constant, is: {listed}. On the worst stream "
+        f"({worst.name}) regret grows as T to the power {slope:.2f}.",
         measured=slope,
         bound=0.55,
     )
@@ -48,12 +60,14 @@ def dynamic_regret(traces: Sequence[Trace]) -> Statement:
     return judge(
         "theorem-4.3-dynamic",
         place="Theorem 4.3, dynamic regret",
-        claim="The same algorithm has dynamic regret of order sqrt(T) + P_T against comparators of path length P_T.",
+        claim="The same iterates have dynamic regret of order sqrt(T) + P_T against comparators of path length P_T.",
         printed=growth[worst.name] <= _NEGLIGIBLE,
         corrected=within,
-        correction="Regret <= 1.5 G D sqrt(T) + G sqrt(T) P_T, of order sqrt(T) (1 + P_T): the proof multiplies P_T by "
-        "sqrt(T) and drops the factor in its last step.",
-        evidence=f"Powers of T with which regret and sqrt(T) + P_T grow: {exponents}. The corrected bound is "
+        correction="For projected online gradient descent on convex losses regret is at most 1.5 G D sqrt(T) + G "
+        "sqrt(T) P_T, of order sqrt(T) (1 + P_T): the proof multiplies P_T by sqrt(T) and drops the factor in its last "
+        "step. It does not treat Algorithm 1's momentum, approximate hypergradients or one-step lower level.",
+        evidence="For online gradient descent without momentum, which is what the proof treats, the powers of T with "
+        f"which regret and sqrt(T) + P_T grow: {exponents}. The corrected bound is "
         f"{'kept' if within else 'broken'} over {len(traces)} streams of {len(worst.regret)} rounds; largest share "
         f"of it: {listed}.",
         measured=growth[worst.name],
@@ -75,8 +89,10 @@ def vanishing_regret(traces: Sequence[Trace]) -> Statement:
         claim="If P_T = o(T), the average dynamic regret vanishes.",
         printed=average_slope(worst) <= -_NEGLIGIBLE,
         corrected=bool(slow) and falling <= -_NEGLIGIBLE,
-        correction="It vanishes if P_T = o(sqrt T), by the corrected bound.",
-        evidence=f"On {worst.name} P_T / T goes from {paths[0]:.4f} to {paths[-1]:.4f} over the last two decades of "
+        correction="For projected online gradient descent on convex losses it vanishes if P_T = o(sqrt T), by the "
+        "corrected bound; Algorithm 1's momentum, approximate hypergradients and one-step lower level are not treated.",
+        evidence="Online gradient descent: on "
+        f"{worst.name} P_T / T goes from {paths[0]:.4f} to {paths[-1]:.4f} over the last two decades of "
         f"rounds, and the average regret goes from {averages[0]:.3f} to {averages[-1]:.3f}. Where P_T grows more "
         f"slowly than sqrt(T) the average regret changes as T to the power {falling:.2f}.",
         measured=float(averages[-1]),

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from fossil.config import TemperatureOptions
 from fossil.evaluation.theory.equation import Weigh, constant_options, make_batch, trained_weights
+from fossil.evaluation.theory.runs import describe_shares
 from fossil.evaluation.theory.statement import Statement, judge, loglog_slope
 from fossil.methods.base import Progress
 from fossil.training.history import effective_sample_size
@@ -83,8 +84,11 @@ def variance_decomposition(*, seed: int) -> Statement:
     )
 
 
-def corollary_4_1(*, seed: int, weigh: Weigh = trained_weights) -> Statement:
-    """Corollary 4.1: w <= 1/(K p) alone does not make N_eff grow with N; a bounded ratio of weights does."""
+def corollary_4_1(*, seed: int, weigh: Weigh = trained_weights, runs: pd.DataFrame | None = None) -> Statement:
+    """Corollary 4.1: w <= 1/(K p) alone does not make N_eff grow with N; a bounded ratio of weights does.
+
+    Where there are ``runs``, the evidence describes them too (see ``runs.describe_shares``).
+    """
     coldest = TemperatureOptions().minimum
     counts, bounded = [], True
     for n in SIZES:
@@ -98,39 +102,16 @@ def corollary_4_1(*, seed: int, weigh: Weigh = trained_weights) -> Statement:
         "corollary-4.1",
         place="Corollary 4.1",
         claim="Since w <= 1/(K p(y)), the effective sample size grows in proportion to N.",
-        printed=not bounded or loglog_slope(SIZES, counts) >= 0.9,
-        corrected=slack >= 1 - _ROUNDING,
+        printed=bounded and loglog_slope(SIZES, counts) >= 0.9,
+        corrected=bounded and slack >= 1 - _ROUNDING,
         correction="N_eff/N >= 4r/(1 + r)^2 with r = min w / max w > 0 (Kantorovich), and no better in general. "
         f"At the lowest temperature {coldest:g} with difficulties up to 1 that is {vacuous:.1e}: it promises nothing.",
         evidence=f"One easy sample among hard ones at T = {coldest:g}, two equal classes: for N from {SIZES[0]} to "
         f"{SIZES[-1]} every weight {'keeps' if bounded else 'breaks'} the bound and N_eff goes from {counts[0]:.4f} to "
-        f"{counts[-1]:.4f}. Over random weights N_eff/N is at least {slack:.4f} of the corrected bound.",
+        f"{counts[-1]:.4f}. Over random weights N_eff/N is at least {slack:.4f} of the corrected bound."
+        + ("" if runs is None else describe_shares(runs)),
         measured=counts[-1],
         bound=SIZES[-1],
-    )
-
-
-def corollary_4_1_runs(runs: pd.DataFrame) -> Statement | None:
-    """Corollary 4.1 in the runs: no sample ever carries half of the weight.
-
-    The largest share of one sample is at most the root of sum (w / sum w)^2 = 1 / N_eff. Returns nothing without runs.
-    """
-    if runs.empty:
-        return None
-    shares = (runs["n_eff"] / runs["samples"]).groupby(runs["method"], sort=False).min()
-    smallest = float(runs["n_eff"].min())
-    largest_share = 1 / math.sqrt(smallest) if smallest > 0 else 1.0
-    return judge(
-        "corollary-4.1-runs",
-        place="Corollary 4.1, in the runs",
-        claim="In training no single sample dominates: none ever has half of the weight.",
-        printed=largest_share < 0.5,
-        correction="The weights of a run did concentrate on a few samples.",
-        evidence=f"Over {runs.groupby(['method', 'seed']).ngroups} runs no sample has more than "
-        f"{100 * largest_share:.1f}% of the weight in any epoch, the square root of 1/N_eff at the smallest N_eff. "
-        "Smallest N_eff/N by method: " + ", ".join(f"{name} {share:.3f}" for name, share in shares.items()) + ".",
-        measured=largest_share,
-        bound=0.5,
     )
 
 

@@ -28,12 +28,13 @@ LARGEST_MARGIN = 5.0
 EPOCHS = 50
 
 _ROUNDING = 1e-9
+_LIMIT = 1e-5
 _BETAS = (0.9, 0.999, 1 - 1e-9)
 _COUNTS = (900, 100)
 
 
 def corollary_3_1_class_balance(*, seed: int, weigh: Weigh = trained_weights) -> Statement:
-    """Corollary 3.1 (i): inverse class frequency at T = infinity, without a penalty and after the warm-up."""
+    """Corollary 3.1 (i): at T = infinity inverse class frequency, which is not Cui et al.'s weight at beta < 1."""
     drawn = random_cases(np.random.default_rng(seed), cases=100)
     options = FossilOptions(temperature=TemperatureOptions(schedule="infinite"), gamma_initial=0.0)
     after_warmup = Progress(options.warmup_epochs, EPOCHS)
@@ -44,11 +45,14 @@ def corollary_3_1_class_balance(*, seed: int, weigh: Weigh = trained_weights) ->
     return judge(
         "corollary-3.1-class-balance",
         place="Corollary 3.1 (i)",
-        claim="With T infinite, no penalty and the warm-up over, the weight is the inverse class frequency 1/(K p(y)).",
-        printed=gap <= _ROUNDING,
-        evidence=f"Largest relative difference {gap:.1e}. The effective number of samples of Cui et al. is another "
-        f"formula with this one as its limit: for {_COUNTS[0]} and {_COUNTS[1]} samples its ratio of weights is, as a "
-        f"share of the ratio of inverse frequencies, {listed}.",
+        claim="With T infinite and no penalty the weight is that of the class-balanced loss of Cui et al. (2019).",
+        printed=gap <= _ROUNDING and max(abs(share - 1) for share in shares) <= _ROUNDING,
+        corrected=gap <= _ROUNDING and abs(shares[-1] - 1) <= _LIMIT,
+        correction="After the warm-up it is the inverse class frequency 1/(K p(y)), which is the weight of Cui et al. "
+        "(1 - beta)/(1 - beta^n) only in the limit beta -> 1, up to its scale.",
+        evidence=f"For {_COUNTS[0]} and {_COUNTS[1]} samples the ratio of the two classes' weights by Cui et al. is, "
+        f"as a share of the ratio of inverse frequencies, {listed}. The largest relative difference of the weight from "
+        f"1/(K p(y)) is {gap:.1e}.",
         measured=gap,
         bound=_ROUNDING,
     )
@@ -78,7 +82,7 @@ def corollary_3_1_focal(*, weigh: Weigh = trained_weights) -> Statement:
         correction="The identity is exact for d = -log(1 - p_t) and T = 1/gamma, a difficulty that is not within [0, "
         "1].",
         evidence=f"At gamma = {EXPONENT:g} and margins within {LARGEST_MARGIN:g}, exp(-m/T) is "
-        f"{100 * printed_gap:.0f}% off the focal factor even with the best T and constant, and with the negative "
+        f"{100 * printed_gap:.1f}% off the focal factor even with the best T and constant, and with the negative "
         f"margin of the appendix a margin of 1 weighs {sure / unsure:.0f} times what one of -1 does. With d = "
         f"-log(1 - p_t) and T = 1/gamma the largest relative difference is {gap:.1e}.",
         measured=gap,
@@ -120,12 +124,14 @@ def effective_number_ratio(large: int, small: int, *, beta: float) -> float:
 
 
 def best_margin_gap(margins: NDArray[np.float64], *, exponent: float) -> float:
-    """Relative gap of c exp(-m/T) to (1 - p(m))^gamma that the best c > 0 and T leave somewhere on [-M, M].
+    """Find the largest |c exp(-m/T) / (1 - p(m))^gamma - 1| on [-M, M] at the c > 0 and T that make it smallest.
 
-    In logarithms the focal factor is minus gamma softplus(m), concave in m, and the other a line; the best line has the
-    slope of the chord and lies halfway between the chord and the parallel tangent (Chebyshev). Shape (n,), sorted.
+    Over c alone the smallest is (r_max - r_min) / (r_max + r_min) = tanh(h), with r = exp(-m/T) / (1 - p(m))^gamma and
+    2h = log(r_max / r_min). It grows with h, so that the best T is the one of the smallest h: in logarithms the focal
+    factor is minus gamma softplus(m), concave in m, and exp(-m/T) a line, which is best with the slope of the chord,
+    where 2h is the largest height above the chord (Chebyshev). Shape (n,), sorted.
     """
     values = exponent * np.logaddexp(0, margins)
     slope = (values[-1] - values[0]) / (margins[-1] - margins[0])
     above_chord = values[0] + slope * (margins - margins[0]) - values
-    return float(np.expm1(above_chord.max() / 2))
+    return float(np.tanh(above_chord.max() / 2))

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+AsPrinted = Literal["verified", "refuted"]
 Verdict = Literal["verified", "verified in corrected form", "refuted"]
 
 
@@ -24,7 +25,10 @@ class Statement:
         Where the paper says it.
     claim : str
         What is claimed, in one sentence.
+    as_printed : str
+        Whether the claim holds as the paper prints it.
     verdict : str
+        The same, but for a claim that fails as printed and holds as corrected.
     correction : str
         What holds instead, or is needed besides; empty where the claim is verified.
     evidence : str
@@ -36,6 +40,7 @@ class Statement:
     statement: str
     place: str
     claim: str
+    as_printed: AsPrinted
     verdict: Verdict
     correction: str
     evidence: str
@@ -68,6 +73,7 @@ def judge(
         statement=statement,
         place=place,
         claim=claim,
+        as_printed="verified" if printed else "refuted",
         verdict=verdict,
         correction="" if verdict == "verified" else correction,
         evidence=evidence,
