@@ -1,4 +1,4 @@
-"""Weighting methods, against hand calculation, other libraries, finite differences and naive implementations."""
+"""What every method of the registry must be."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ import pkgutil
 from dataclasses import fields, replace
 from functools import partial
 
-import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from pydantic import ValidationError
 from torch import Tensor
 from torch._dynamo.testing import CompileCounter
@@ -20,25 +17,11 @@ from torch._dynamo.testing import CompileCounter
 import fossil.methods
 from fossil.config import (
     METHODS,
-    CurriculumOptions,
-    EffectiveNumberOptions,
-    FossilOptions,
-    NoOptions,
-    TemperatureOptions,
 )
 from fossil.methods.base import Batch, Method, Progress, Samples, make_method
-from fossil.methods.curriculum import Curriculum
-from fossil.methods.erm import ERM
-from fossil.methods.fossil import Fossil
-from fossil.methods.static import EffectiveNumber, Static, StaticInverted
 from tests.unit.batches import (
-    SCHEDULES,
     START,
-    constant,
-    fossil_cases,
     make_batch,
-    naive_temperature,
-    plain_fossil,
 )
 
 
@@ -58,231 +41,6 @@ CLOSED_FORM = [name for name in METHODS if name not in LEARNED]
 def class_of(name: str) -> type[Method]:
     module, _, cls = METHODS[name].target.partition(":")
     return getattr(importlib.import_module(module), cls)
-
-
-# --- ERM and static weights -----------------------------------------------------------------------------------------
-
-
-def test_erm_weighs_every_sample_one() -> None:
-    batch = make_batch([0, 1, 0, 1], priors=[0.9, 0.1], difficulty=[0.0, 0.2, 0.7, 1.0])
-    assert ERM(NoOptions()).weights(batch, START).tolist() == [1.0, 1.0, 1.0, 1.0]
-
-
-def test_losses_of_a_method_without_its_own_are_cross_entropy() -> None:
-    logits = torch.tensor([[0.0], [math.log(3)], [math.log(3)]], dtype=torch.float64)
-    batch = make_batch([1, 1, 0], priors=[0.5, 0.5], logits=logits)
-    # Probabilities of the own class: 1/2, 3/4 and 1/4.
-    assert ERM(NoOptions()).losses(batch).tolist() == pytest.approx([math.log(2), math.log(4 / 3), math.log(4)])
-
-
-def test_static_weight_is_one_over_the_number_of_classes_times_the_prior() -> None:
-    two = Static(NoOptions()).weights(make_batch([0, 1], priors=[0.9, 0.1]), START)
-    assert two.tolist() == pytest.approx([5 / 9, 5.0])
-    three = Static(NoOptions()).weights(make_batch([2, 0, 1], priors=[0.5, 0.3, 0.2]), START)
-    assert three.tolist() == pytest.approx([5 / 3, 2 / 3, 10 / 9])
-
-
-def test_static_weights_give_every_class_the_same_total() -> None:
-    targets = [0] * 5 + [1] * 3 + [2] * 2
-    weights = Static(NoOptions()).weights(make_batch(targets, priors=[0.5, 0.3, 0.2]), START).numpy()
-    totals = [weights[np.array(targets) == label].sum() for label in range(3)]
-    assert totals == pytest.approx([10 / 3, 10 / 3, 10 / 3])
-
-
-def test_inverted_static_weight_is_the_number_of_classes_times_the_prior() -> None:
-    two = StaticInverted(NoOptions()).weights(make_batch([0, 1], priors=[0.9, 0.1]), START)
-    assert two.tolist() == pytest.approx([1.8, 0.2])
-    three = StaticInverted(NoOptions()).weights(make_batch([2, 0, 1], priors=[0.5, 0.3, 0.2]), START)
-    assert three.tolist() == pytest.approx([0.6, 1.5, 0.9])
-
-
-# --- Curriculum and FOSSIL ------------------------------------------------------------------------------------------
-
-
-def test_curriculum_weight_falls_with_difficulty_by_hand() -> None:
-    batch = make_batch([0, 1, 0], priors=[0.9, 0.1], difficulty=[0.0, 0.5, 1.0])
-    # In the first epoch T = T_0 = 1.
-    weights = Curriculum(CurriculumOptions()).weights(batch, START)
-    assert weights.tolist() == pytest.approx([1.0, math.exp(-0.5), math.exp(-1)])
-
-
-@settings(deadline=None, max_examples=150)
-@given(case=fossil_cases())
-def test_fossil_weight_is_the_product_of_its_four_terms(case: tuple[Batch, FossilOptions, Progress]) -> None:
-    batch, options, progress = case
-    s = progress.epoch / progress.epochs
-    temperature = naive_temperature(options.temperature.schedule, s)
-    gamma = max(0.0, min(options.gamma_scale * options.gamma_initial * s, options.gamma_max, 1.0))
-    ramp = min(1.0, (progress.epoch + 1) / options.warmup_epochs) if options.warmup_epochs else 1.0
-    priors = batch.class_priors.tolist()
-    expected = []
-    rows = zip(batch.targets.tolist(), batch.difficulty.tolist(), batch.is_augmented.tolist(), strict=True)
-    for y, d, augmented in rows:
-        class_term = min(1 / (len(priors) * priors[y]), options.class_clamp or math.inf)
-        expected.append(class_term * math.exp(-d / temperature) * (1 - gamma * augmented) * ramp)
-    weights = Fossil(options).weights(batch, progress)
-    assert weights.tolist() == pytest.approx(expected, rel=1e-9, abs=1e-15)
-
-
-def test_clamp_limits_the_class_term_alone() -> None:
-    batch = make_batch([0, 1, 1], priors=[0.9, 0.1], difficulty=[0.0, 0.0, 1.0])
-    weights = plain_fossil(class_clamp=2.0).weights(batch, START)
-    # 1/(2 * .9) is below the clamp, 1/(2 * .1) = 5 above it; the difficulty term comes on top.
-    assert weights.tolist() == pytest.approx([5 / 9, 2.0, 2 * math.exp(-1)])
-
-
-def test_penalty_of_one_is_exactly_zero_for_augmented_rows_and_leaves_originals_as_they_are() -> None:
-    batch = make_batch(
-        [0, 0, 1, 1],
-        priors=[0.9, 0.1],
-        difficulty=[0.2, 0.2, 0.9, 0.9],
-        is_augmented=[True, False, True, False],
-    )
-    progress = Progress(40, 50)
-    full = plain_fossil(gamma_initial=1.0, gamma_scale=10.0, gamma_max=3.0).weights(batch, progress)
-    none = plain_fossil().weights(batch, progress)
-    assert full[[0, 2]].tolist() == [0.0, 0.0]
-    assert torch.equal(full[[1, 3]], none[[1, 3]])
-    assert (none > 0).all()
-
-
-def test_default_penalty_grows_linearly_to_one_half() -> None:
-    # gamma_t = .5 t/T: .25 in the middle; the warm-up of five epochs is over.
-    batch = make_batch([0, 0], priors=[0.5, 0.5], is_augmented=[True, False])
-    weights = Fossil(FossilOptions()).weights(batch, Progress(25, 50))
-    assert weights.tolist() == pytest.approx([0.75, 1.0])
-
-
-def test_warmup_starts_above_zero_and_ends_after_its_epochs() -> None:
-    batch = make_batch([0], priors=[0.5, 0.5])
-    method = Fossil(FossilOptions(warmup_epochs=4))
-    weights = [method.weights(batch, Progress(epoch, 50)).item() for epoch in range(6)]
-    assert weights == pytest.approx([0.25, 0.5, 0.75, 1.0, 1.0, 1.0])
-
-
-@pytest.mark.parametrize("is_augmented", [False, True])
-def test_weight_of_the_hardest_sample_at_the_lowest_temperature_does_not_vanish_in_float32(is_augmented: bool) -> None:
-    batch = make_batch(
-        [0, 1],
-        priors=[0.999, 0.001],
-        difficulty=[1.0, 1.0],
-        is_augmented=[is_augmented] * 2,
-        dtype=torch.float32,
-    )
-    # T = .05, gamma = .99 * .5 and a warm-up of 1000 epochs, a tenth of it gone.
-    method = Fossil(FossilOptions(temperature=constant(0.05), warmup_epochs=1000))
-    weights = method.weights(batch, Progress(99, 100))
-    assert weights.dtype == torch.float32
-    penalty = 1 - 0.495 * is_augmented
-    expected = [math.exp(-20) * penalty * 0.1 / (2 * p) for p in (0.999, 0.001)]
-    assert weights.tolist() == pytest.approx(expected, rel=1e-4)
-    assert (weights > 0).all()
-
-
-@pytest.mark.parametrize("schedule", SCHEDULES)
-def test_fossil_weights_are_finite_in_float32_in_every_epoch(schedule: str) -> None:
-    batch = make_batch(
-        [0, 1, 0, 1],
-        priors=[0.9999, 0.0001],
-        difficulty=[0.0, 0.0, 1.0, 1.0],
-        is_augmented=[False, True, True, False],
-        dtype=torch.float32,
-    )
-    method = Fossil(FossilOptions(temperature=TemperatureOptions(schedule=schedule), gamma_scale=4.0))
-    weights = torch.stack([method.weights(batch, Progress(epoch, 30)) for epoch in range(30)])
-    assert weights.isfinite().all()
-    assert (weights >= 0).all()
-
-
-# --- Class weights, stages and penalties ----------------------------------------------------------------------------
-
-
-def test_effective_number_weights_are_cuis_up_to_their_scale() -> None:
-    counts, beta = [1800, 200, 20], 0.999
-    cui = np.array([(1 - beta) / (1 - beta**n) for n in counts])
-    batch = make_batch([0, 1, 2], priors=[n / 1000 for n in counts])  # counts are 1000 times the priors
-    weights = EffectiveNumber(EffectiveNumberOptions(beta=beta)).weights(batch, START).numpy()
-    np.testing.assert_allclose(weights / weights[0], cui / cui[0], rtol=1e-12)
-    # The mean over all samples is 1.
-    assert float(weights @ counts) == pytest.approx(sum(counts))
-
-
-@settings(deadline=None)
-@given(counts=st.lists(st.integers(1, 10_000), min_size=2, max_size=5))
-def test_effective_number_goes_from_equal_weights_at_beta_zero_to_static_weights_for_beta_towards_one(
-    counts: list[int],
-) -> None:
-    batch = make_batch(list(range(len(counts))), priors=[n / 1000 for n in counts])
-    equal = EffectiveNumber(EffectiveNumberOptions(beta=0.0)).weights(batch, START)
-    assert equal.tolist() == pytest.approx([1.0] * len(counts))
-    nearly_static = EffectiveNumber(EffectiveNumberOptions(beta=1 - 1e-9)).weights(batch, START)
-    static = Static(NoOptions()).weights(batch, START)
-    assert nearly_static.tolist() == pytest.approx(static.tolist(), rel=1e-4)
-
-
-def test_class_term_of_fossil_is_the_one_that_is_asked_for() -> None:
-    batch = make_batch([0, 1], priors=[0.9, 0.1])
-    assert plain_fossil(class_term="none").weights(batch, START).tolist() == pytest.approx([1.0, 1.0])
-    cui = EffectiveNumber(EffectiveNumberOptions(beta=0.99)).weights(batch, START)
-    found = plain_fossil(class_term="effective_number", beta=0.99).weights(batch, START)
-    assert found.tolist() == pytest.approx(cui.tolist())
-    clamped = plain_fossil(class_term="effective_number", beta=0.99, class_clamp=1.5).weights(batch, START)
-    assert clamped.tolist() == pytest.approx([min(w, 1.5) for w in cui.tolist()])
-
-
-def test_stage_multiplier_takes_the_place_of_the_difficulty_term() -> None:
-    scores = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
-    batch = make_batch([0] * 8, priors=[0.5, 0.5], difficulty=scores)
-    method = plain_fossil(stage_mode=True)
-    method.before_epoch(batch, START)
-    # Quartiles of the scores are .175, .35 and .525.
-    expected = [0.9, 0.9, 1.0, 1.0, 1.1, 1.1, 1.2, 1.2]
-    assert method.weights(batch, START).tolist() == pytest.approx(expected)
-    # Of other samples alone, the weights are what they were: stages belong to the training set.
-    hard = make_batch([0, 0], priors=[0.5, 0.5], difficulty=[0.6, 0.7])
-    assert method.weights(hard, START).tolist() == pytest.approx([1.2, 1.2])
-
-
-def test_stages_of_a_stack_are_each_models_own() -> None:
-    scores = torch.tensor([[0.0, 0.1, 0.2, 0.3], [0.4, 0.6, 0.8, 1.0]], dtype=torch.float64)
-    one = make_batch([0] * 4, priors=[0.5, 0.5])
-    stack = {name: value.expand(2, *value.shape) for name, value in vars(one).items()} | {"difficulty": scores}
-    method = plain_fossil(stage_mode=True)
-    method.before_epoch(Batch(**stack), START)
-    expected = [[0.9, 1.0, 1.1, 1.2]] * 2
-    assert method.weights(Batch(**stack), START).tolist() == [pytest.approx(row) for row in expected]
-
-
-def test_stage_mode_before_the_first_epoch_is_an_error() -> None:
-    with pytest.raises(ValueError, match="thresholds"):
-        plain_fossil(stage_mode=True).weights(make_batch([0], priors=[0.5, 0.5]), START)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"stage_quantiles": [0.5, 0.25]}, "stage_quantiles must rise"),
-        ({"stage_quantiles": [0.5]}, "1 stage_quantiles make 2 stages, but there are 4 multipliers"),
-        ({"stage_multipliers": [0.9, 1.0, 0.0, 1.2]}, "stage_multipliers"),
-        ({"gamma_initial": 1.5}, "gamma_initial"),
-        ({"beta": 1.0}, "beta"),
-        ({"class_clamp": 0.0}, "class_clamp"),
-        ({"temperature": {"minimum": 0.0}}, "temperature.minimum"),
-        ({"temperature": {"initial": -1.0}}, "temperature.initial"),
-    ],
-)
-def test_options_that_cannot_be_are_errors_that_name_them(options: dict[str, object], message: str) -> None:
-    with pytest.raises(ValidationError, match=message):
-        FossilOptions.model_validate(options)
-
-
-def test_constant_penalty_holds_from_the_first_epoch() -> None:
-    batch = make_batch([0, 0], priors=[0.5, 0.5], is_augmented=[True, False])
-    method = plain_fossil(gamma_schedule="constant", gamma_initial=0.4)
-    assert [method.weights(batch, Progress(t, 10)).tolist() for t in (0, 9)] == [[pytest.approx(0.6), 1.0]] * 2
-
-
-# --- Every registered method ----------------------------------------------------------------------------------------
 
 
 def stacked_batch(columns: int, shape: tuple[int, ...] = (3, 7)) -> Batch:

@@ -123,7 +123,11 @@ class MetaWeightNetOptions(Strict):
 class BilevelOptions(Strict):
     """Upper level of FOSSIL's bilevel optimiser (Algorithm 1): hypergradients and updates of weights and penalties."""
 
-    weights_learning_rate: NonNegativeFloat = Field(0.03, description="eta_w, of the weights scaled to mean 1.")
+    weights_learning_rate: NonNegativeFloat = Field(
+        0.03,
+        description="eta_w, of the weights scaled to mean 1. The paper gives none; this one was chosen on problems of "
+        "other seeds than the study's.",
+    )
     penalties_learning_rate: NonNegativeFloat = Field(0.1, description="eta_lambda.")
     momentum: Annotated[float, Field(ge=0, lt=1)] = Field(0.9, description="beta_w and beta_lambda.")
     solver: Literal["conjugate_gradient", "neumann_series"] = Field(

@@ -98,6 +98,7 @@ class KeptGraph:
 
     @classmethod
     def of(cls, objective: Callable[[Vector, Tensor], Tensor], parameters: Vector, coefficients: Tensor) -> KeptGraph:
+        """Take the gradient of an objective of parameters and coefficients, a scalar or one value a model."""
         leaves, own = _leaves(parameters), coefficients.detach().requires_grad_()
         with torch.enable_grad():
             slopes = torch.autograd.grad(
