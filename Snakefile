@@ -2,6 +2,7 @@
 #
 #   data/raw/          downloads and drawings       -> make_manifest, decode_images, make_folds
 #   data/processed/    manifest, images, folds      -> score_difficulty, train_fold
+#   data/processed/synthetic/ generated problems    -> train_stacked
 #   results/synthetic/ runs of the synthetic study  -> collect_stacked, verify_theory
 #   results/<dataset>/ runs of the image study      -> collect_folds
 #   results/metrics/   one long table a study       -> compare_methods

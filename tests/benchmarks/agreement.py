@@ -13,10 +13,11 @@ import torch
 from torch import Tensor
 
 from fossil.config import METHODS, BilevelOptions, FossilOptions, MetaWeightNetOptions
-from fossil.hypergradient import conjugate_gradient, per_sample_jvp, sensitivities
+from fossil.hypergradient import conjugate_gradient, gradient, per_sample_jvp, sensitivities
 from fossil.methods.base import Batch, Lookahead, Progress, make_method
 from fossil.methods.fossil import closed_form
 from fossil.methods.meta_weight_net import MetaWeightNet
+from fossil.problem import Vector
 from fossil.upper_level import BilevelWeights
 from tests.benchmarks.problems import make_perceptrons
 from tests.benchmarks.timing import parse_options, prepare
@@ -70,13 +71,20 @@ def compare_lookahead(device: torch.device) -> float:
         method = MetaWeightNet(MetaWeightNetOptions())
         method.start(generators, stacked=True, dtype=torch.float64, device=where)
         losses = problem.losses(problem.parameters, problem.train)
+
+        def validation(at: Vector) -> Tensor:
+            return problem.losses(at, problem.validation).mean(-1)
+
         lookahead = Lookahead(
             problem.parameters,
             0.1,
+            lambda weights: gradient(
+                lambda at: (weights * problem.losses(at, problem.train)).mean(-1), problem.parameters
+            ),
             partial(per_sample_jvp, lambda at: problem.losses(at, problem.train), problem.parameters),
-            lambda at, _: problem.losses(at, problem.validation).mean(-1),
+            lambda at, _: (validation(at), gradient(validation, at)),
         )
-        return method.weight_derivative(losses, losses.detach().sigmoid(), lookahead)
+        return method.weight_derivative(losses.detach().sigmoid(), lookahead)
 
     return difference(derivative(device), derivative(CPU))
 

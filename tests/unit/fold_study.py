@@ -124,10 +124,12 @@ def make_study(folder: Path) -> Study:
 class Recorder(ERM):
     """Empirical risk minimisation that keeps every batch that it is asked about."""
 
+    weights_each_step = True
+
     def __init__(self) -> None:
         super().__init__(NoOptions())
         self.batches: list[tuple[Batch, Progress]] = []
 
-    def weights(self, batch: Batch, progress: Progress) -> Tensor:
-        self.batches.append((batch, progress))
-        return super().weights(batch, progress)
+    def weights(self, samples: Batch, progress: Progress) -> Tensor:
+        self.batches.append((samples, progress))
+        return super().weights(samples, progress)

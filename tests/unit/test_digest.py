@@ -90,7 +90,7 @@ TRAINING = {*STACKED, "train_fold with erm"}
         ("stages/train_stacked.py", STACKED),
         ("stages/collect_stacked.py", {"collect_stacked"}),
         ("training/stacked.py", STACKED),
-        ("data/synthetic.py", STACKED),
+        ("data/splits.py", STACKED),
         # Imported by way of others.
         ("likelihood.py", TRAINING),
         ("evaluation/regret.py", {"collect_stacked"}),

@@ -62,6 +62,7 @@ def summary(weights: Tensor, *, targets: Tensor | None = None, losses: Tensor | 
         losses=torch.ones_like(weights) if losses is None else losses,
         weights=weights,
         targets=torch.arange(weights.shape[-1]).expand(weights.shape) % 2 if targets is None else targets,
+        difficulty=None,
         validation_losses=torch.ones(*weights.shape[:-1], 2),
     )
 
@@ -71,6 +72,7 @@ def test_summary_of_an_epoch_by_hand() -> None:
         losses=doubles([1.0, 2.0, 3.0, 6.0]),
         weights=doubles([1.0, 0.0, 2.0, 1.0]),
         targets=torch.tensor([0, 0, 0, 1]),
+        difficulty=None,
         validation_losses=doubles([0.5, 1.0, 3.0]),
     )
     assert {key: value.item() for key, value in found.items()} == pytest.approx(
@@ -79,6 +81,7 @@ def test_summary_of_an_epoch_by_hand() -> None:
             "weighted_train_loss": (1 + 0 + 6 + 6) / 4,
             "validation_loss": 1.5,
             "n_eff": 16 / 6,
+            "n_eff_share": 4 / 6,
             # Of 0, 1, 1, 2 at the places .15, 1.5 and 2.85 between them.
             "weight_q05": 0.15,
             "weight_mean": 1.0,
@@ -134,3 +137,50 @@ def test_model_with_a_loss_that_is_not_finite_leaves_the_others_summaries_alone(
 def test_means_of_float32_losses_are_taken_in_float64() -> None:
     found = summary(torch.ones(3), losses=torch.tensor([2.0**24, 1.0, 1.0]))
     assert found["train_loss"].item() == pytest.approx((2**24 + 2) / 3, rel=1e-15)
+
+
+def by_third(weights: Tensor, difficulty: Tensor, targets: Tensor) -> dict[str, Tensor]:
+    found = summarise_epoch(
+        losses=torch.ones_like(weights),
+        weights=weights,
+        targets=targets,
+        difficulty=difficulty,
+        validation_losses=None,
+    )
+    return {key: value for key, value in found.items() if "difficulty" in key}
+
+
+def test_mean_weights_by_third_of_difficulty_are_those_of_each_class_by_hand() -> None:
+    # Class 0 by difficulty: 10 | 20 | 30, 40; class 1: none | 5 | 7.
+    found = by_third(
+        weights=doubles([30.0, 5.0, 10.0, 40.0, 7.0, 20.0]),
+        difficulty=doubles([0.3, 0.9, 0.0, 0.5, 1.0, 0.1]),
+        targets=torch.tensor([0, 1, 0, 0, 1, 0]),
+    )
+    values = {key: value.item() for key, value in found.items()}
+    assert math.isnan(values.pop("weight_class1_difficulty1"))
+    assert values == pytest.approx(
+        {
+            "weight_class0_difficulty1": 10.0,
+            "weight_class0_difficulty2": 20.0,
+            "weight_class0_difficulty3": 35.0,
+            "weight_class1_difficulty2": 5.0,
+            "weight_class1_difficulty3": 7.0,
+        }
+    )
+
+
+@settings(deadline=None)
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 1), st.integers(0, 5), st.floats(0, 10)), min_size=1, max_size=30),
+)
+def test_mean_weights_by_third_are_those_of_sorting_each_class(rows: list[tuple[int, int, float]]) -> None:
+    targets, scores, weights = (np.array(column) for column in zip(*rows, strict=True))
+    found = by_third(doubles(weights), doubles(scores / 5), torch.tensor(targets))
+    for label in (0, 1):
+        own = weights[targets == label][np.argsort(scores[targets == label], kind="stable")]
+        cuts = [len(own) * k // 3 for k in range(4)]
+        for third in (1, 2, 3):
+            part = own[cuts[third - 1] : cuts[third]]
+            value = found[f"weight_class{label}_difficulty{third}"].item()
+            assert math.isnan(value) if not len(part) else value == pytest.approx(part.mean(), abs=1e-9)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -59,6 +60,9 @@ class Watcher(Method):
         self.setting = setting
         self.compared = 0
 
+    def start(self, generators: Sequence[torch.Generator], **_: Any) -> None:
+        (self.generator,) = generators
+
     def before_step(self, batch: Batch, losses: Tensor, lookahead: Lookahead) -> None:
         before, random_state = self.setting.state(), torch.get_rng_state()
         here = tuple(p.detach() for p in lookahead.parameters)
@@ -69,11 +73,27 @@ class Watcher(Method):
             slopes = torch.autograd.grad(losses[sample], lookahead.parameters, retain_graph=True)
             expected = sum(float((slope * t).sum()) for slope, t in zip(slopes, tangent, strict=True))
             assert float(derivatives[sample]) == pytest.approx(expected, rel=1e-3, abs=1e-5)
-        assert lookahead.validation_loss(here, 6).shape == ()
+        weights = torch.rand(len(losses), generator=generator)
+        expected = torch.autograd.grad((weights * losses).mean(), lookahead.parameters, retain_graph=True)
+        for mine, theirs in zip(lookahead.gradient(weights), expected, strict=True):
+            torch.testing.assert_close(mine, theirs)
+        self.compare_validation(lookahead, here)
         after = self.setting.state()
         assert all(torch.equal(after[name], value) for name, value in before.items())
         assert torch.equal(torch.get_rng_state(), random_state)
         self.compared += 1
+
+    def compare_validation(self, lookahead: Lookahead, here: tuple[Tensor, ...]) -> None:
+        """A step against the gradient lowers the loss on the same validation samples by its squared length."""
+        state = self.generator.get_state()
+        loss, slope = lookahead.validation_gradient(here, 6)
+        assert loss.shape == ()
+        steepness = float(sum(part.square().sum() for part in slope))
+        h = 1e-3 / steepness**0.5
+        self.generator.set_state(state)
+        ahead = tuple(p - h * part for p, part in zip(here, slope, strict=True))
+        later, _ = lookahead.validation_gradient(ahead, 6)
+        assert float(loss - later) == pytest.approx(h * steepness, rel=0.2)
 
 
 @pytest.mark.parametrize("backbone", [BACKBONE, "test_vit", "test_convnext", "test_efficientnet"])

@@ -20,7 +20,7 @@ from fossil.config import (
     SyntheticTraining,
 )
 from fossil.data.synthetic import make_synthetic
-from fossil.hypergradient import per_sample_jvp
+from fossil.hypergradient import gradient, per_sample_jvp
 from fossil.likelihood import cross_entropy
 from fossil.methods.base import Batch, Lookahead, Method, Progress
 from fossil.methods.fossil import Fossil
@@ -43,8 +43,11 @@ def linear_losses(inputs: Tensor, targets: Tensor) -> Callable[[Vector], Tensor]
     return losses
 
 
-def problem(models: int | None, seed: int = 0, count: int = 7) -> tuple[Batch, Lookahead, Vector]:
-    """A batch of three classes and the model as a function, for a stack or, without a number, for one model."""
+Validation = Callable[[Vector], Tensor]
+
+
+def problem(models: int | None, seed: int = 0, count: int = 7) -> tuple[Batch, Lookahead, Validation]:
+    """A batch of three classes, the model as a function and its validation loss, for a stack or for one model."""
     shape = () if models is None else (models,)
     generator = torch.Generator().manual_seed(seed)
 
@@ -63,10 +66,19 @@ def problem(models: int | None, seed: int = 0, count: int = 7) -> tuple[Batch, L
         class_counts=torch.tensor([5.0, 3.0, 2.0], dtype=F64).expand(*shape, CLASSES),
         index=torch.arange(count).expand(*shape, count),
     )
-    validation = linear_losses(shown, classes)
-    derivative = partial(per_sample_jvp, linear_losses(inputs, targets), parameters)
-    lookahead = Lookahead(parameters, RATE, derivative, lambda p, size: validation(p).mean(-1))
-    return batch, lookahead, parameters
+    losses, shown_losses = linear_losses(inputs, targets), linear_losses(shown, classes)
+
+    def validation(at: Vector) -> Tensor:
+        return shown_losses(at).mean(-1)
+
+    lookahead = Lookahead(
+        parameters,
+        RATE,
+        lambda weights: gradient(lambda at: (weights * losses(at)).mean(-1), parameters),
+        partial(per_sample_jvp, losses, parameters),
+        lambda at, size: (validation(at), gradient(validation, at)),
+    )
+    return batch, lookahead, validation
 
 
 def meta_weight_net(models: int | None, **options: float) -> MetaWeightNet:
@@ -79,7 +91,7 @@ def meta_weight_net(models: int | None, **options: float) -> MetaWeightNet:
 # --- Meta-Weight-Net --------------------------------------------------------------------------------------------------
 
 
-def double_backward(method: MetaWeightNet, batch: Batch, lookahead: Lookahead) -> list[Tensor]:
+def double_backward(method: MetaWeightNet, batch: Batch, lookahead: Lookahead, validation: Validation) -> list[Tensor]:
     """The network's gradient as its authors compute it: backward through the step of the model."""
     losses = method.losses(batch)
     first, first_bias, second, second_bias = method.net
@@ -87,15 +99,15 @@ def double_backward(method: MetaWeightNet, batch: Batch, lookahead: Lookahead) -
     values = (hidden @ second.mT + second_bias).squeeze(-1).sigmoid()
     slopes = torch.autograd.grad((values * losses).mean(-1).sum(), lookahead.parameters, create_graph=True)
     ahead = tuple(p - lookahead.learning_rate * slope for p, slope in zip(lookahead.parameters, slopes, strict=True))
-    return list(torch.autograd.grad(lookahead.validation_loss(ahead, 9).sum(), method.net, retain_graph=True))
+    return list(torch.autograd.grad(validation(ahead).sum(), method.net, retain_graph=True))
 
 
 @pytest.mark.parametrize("models", [None, 1, 4])
 @pytest.mark.parametrize("seed", range(3))
 def test_gradient_of_the_network_is_that_of_double_backward_through_the_step(models: int | None, seed: int) -> None:
-    batch, lookahead, _ = problem(models, seed)
+    batch, lookahead, validation = problem(models, seed)
     method = meta_weight_net(models)
-    expected = double_backward(method, batch, lookahead)
+    expected = double_backward(method, batch, lookahead, validation)
     method.before_step(batch, method.losses(batch), lookahead)
     for layer, reference in zip(method.net, expected, strict=True):
         assert float((layer.grad - reference).norm()) <= 1e-10 * float(reference.norm())
@@ -103,17 +115,15 @@ def test_gradient_of_the_network_is_that_of_double_backward_through_the_step(mod
 
 
 def test_derivative_by_a_weight_is_a_finite_difference_of_the_validation_loss_after_the_step() -> None:
-    batch, lookahead, parameters = problem(None)
+    batch, lookahead, validation = problem(None)
     method = meta_weight_net(None)
-    losses = method.losses(batch)
+    losses, parameters = method.losses(batch), lookahead.parameters
     weights = torch.rand(7, generator=torch.Generator().manual_seed(8), dtype=F64)
-    found = method.weight_derivative(losses, weights, lookahead)
+    found = method.weight_derivative(weights, lookahead)
 
     def after_step(values: Tensor) -> Tensor:
         slopes = torch.autograd.grad((values * losses).mean(), parameters, retain_graph=True)
-        return lookahead.validation_loss(
-            tuple(p - RATE * s for p, s in zip(parameters, slopes, strict=True)), 9
-        ).detach()
+        return validation(tuple(p - RATE * s for p, s in zip(parameters, slopes, strict=True))).detach()
 
     h = 1e-6
     steps = h * torch.eye(7, dtype=F64)
@@ -122,15 +132,14 @@ def test_derivative_by_a_weight_is_a_finite_difference_of_the_validation_loss_af
 
 
 def test_a_step_of_the_network_lowers_the_validation_loss_after_the_models_step() -> None:
-    batch, lookahead, parameters = problem(None, seed=2)
+    batch, lookahead, validation = problem(None, seed=2)
     method = meta_weight_net(None, learning_rate=1e-3)
 
     def after_step() -> float:
         losses = method.losses(batch)
         weights = method.weights(batch, Progress(0, 1))
-        slopes = torch.autograd.grad((weights * losses).mean(), parameters, retain_graph=True)
-        ahead = tuple(p - RATE * slope for p, slope in zip(parameters, slopes, strict=True))
-        return lookahead.validation_loss(ahead, 9).item()
+        slopes = torch.autograd.grad((weights * losses).mean(), lookahead.parameters, retain_graph=True)
+        return validation(tuple(p - RATE * s for p, s in zip(lookahead.parameters, slopes, strict=True))).item()
 
     values = [after_step()]
     for _ in range(20):
@@ -165,7 +174,8 @@ def test_network_starts_as_torch_starts_linear_layers_and_differs_by_model() -> 
 
 
 def test_model_and_its_gradients_are_untouched_by_the_networks_step() -> None:
-    batch, lookahead, parameters = problem(3)
+    batch, lookahead, _ = problem(3)
+    parameters = lookahead.parameters
     before = [p.detach().clone() for p in parameters]
     method = meta_weight_net(3)
     method.before_step(batch, method.losses(batch), lookahead)
@@ -178,14 +188,14 @@ def test_report_is_the_mean_validation_loss_after_the_steps_of_the_epoch() -> No
     batch, lookahead, _ = problem(2)
     seen: list[Tensor] = []
 
-    def watched(parameters: Vector, size: int) -> Tensor:
-        value = lookahead.validation_loss(parameters, size)
+    def watched(parameters: Vector, size: int) -> tuple[Tensor, Vector]:
+        value, slope = lookahead.validation_gradient(parameters, size)
         seen.append(value.detach())
-        return value
+        return value, slope
 
     method = meta_weight_net(2)
     for _ in range(3):
-        method.before_step(batch, method.losses(batch), replace(lookahead, validation_loss=watched))
+        method.before_step(batch, method.losses(batch), replace(lookahead, validation_gradient=watched))
     torch.testing.assert_close(method.report()["meta_loss"], torch.stack(seen).mean(0))
 
 

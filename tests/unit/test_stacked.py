@@ -13,8 +13,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from fossil.config import METHODS, NoOptions, SyntheticScenario, SyntheticTraining
-from fossil.data.synthetic import Split, SyntheticData, make_synthetic
-from fossil.methods.base import Batch, Method, Progress, make_method
+from fossil.data.splits import Split, SyntheticData
+from fossil.data.synthetic import make_synthetic
+from fossil.methods.base import Method, Progress, Samples, make_method
 from fossil.training.perceptron import StackedPerceptron
 from fossil.training.stacked import StackedResult, train_stacked
 
@@ -27,6 +28,7 @@ HISTORY_KEYS = {
     "weighted_train_loss",
     "validation_loss",
     "n_eff",
+    "n_eff_share",
     "weight_mean",
     "weight_q05",
     "weight_q50",
@@ -240,8 +242,8 @@ def test_other_models_are_those_of_a_stack_without_the_one_that_diverges(problem
 class Diverging(Method):
     """ERM, with an infinite weight for the second model in epoch 2."""
 
-    def weights(self, batch: Batch, progress: Progress) -> Tensor:
-        weights = super().weights(batch, progress)
+    def weights(self, samples: Samples, progress: Progress) -> Tensor:
+        weights = super().weights(samples, progress)
         if progress.epoch == 2:
             weights[1] = math.inf
         return weights
@@ -266,7 +268,7 @@ def test_history_has_the_documented_keys_once_an_epoch(problems: dict[int, Synth
     result = train(problems, "fossil", SHORT)
     assert len(result.history) == SHORT.epochs
     for epoch in result.history:
-        assert set(epoch) == HISTORY_KEYS
+        assert set(epoch) == HISTORY_KEYS | {f"weight_class{c}_difficulty{k}" for c in (0, 1) for k in (1, 2, 3)}
         assert {tuple(value.shape) for value in epoch.values()} == {(len(SEEDS),)}
         assert all(value.isfinite().all() for value in epoch.values())
 

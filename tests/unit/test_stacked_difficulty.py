@@ -10,7 +10,10 @@ import pytest
 import torch
 
 from fossil.config import CurriculumOptions, NoOptions, SyntheticScenario, SyntheticTraining
+from fossil.config.arms import Arm
+from fossil.data.splits import as_table
 from fossil.data.synthetic import make_synthetic
+from fossil.files import write_parquet
 from fossil.methods.base import Progress, Samples
 from fossil.methods.curriculum import Curriculum
 from fossil.methods.erm import ERM
@@ -38,19 +41,21 @@ def data() -> list[Any]:
     return [make_synthetic(SCENARIO, seed=seed) for seed in SEEDS]
 
 
-def run_stage(folder: Path, scorer: dict[str, Any] | None, method: str) -> pd.DataFrame:
-    settings = stage.Settings(
-        scenario=SCENARIO,
-        scenario_name="ir4",
-        method={"target": method, "options": {}},
-        method_name="method",
-        seeds=SEEDS,
+def run_stage(folder: Path, scorer: dict[str, Any] | None, method: str, *, frozen: bool) -> pd.DataFrame:
+    write_parquet(folder / "ir4.parquet", as_table(dict(zip(SEEDS, data(), strict=True))))
+    arm = Arm(
+        scenario="ir4",
+        method="method",
+        variant="baseline",
+        target=method,
+        options={},
         proxy="entropy",
-        scorer=scorer,
-        training=TRAINING,
+        source="frozen" if frozen else "online",
     )
-    facts = stage.run(settings, predictions=folder / "p.parquet", history=folder / "h.parquet")
-    assert facts["failed_seeds"] == {}
+    settings = stage.Settings(batch="method", arms=[arm], seeds=SEEDS, scorer=scorer, training=TRAINING)
+    paths = {"predictions": folder / "p.parquet", "history": folder / "h.parquet"}
+    facts = stage.run(settings, problems=[folder / "ir4.parquet"], **paths)
+    assert facts["failed"] == []
     return pd.read_parquet(folder / "p.parquet")
 
 
@@ -76,22 +81,22 @@ def test_scores_are_those_of_each_seeds_own_model(proxy: Any) -> None:
 
 
 def test_stage_with_a_scorer_trains_on_the_frozen_scores_of_a_trained_baseline(tmp_path: Path) -> None:
-    found = run_stage(tmp_path, ERM_SETTINGS, "fossil.methods.curriculum:Curriculum")
+    found = run_stage(tmp_path, ERM_SETTINGS, "fossil.methods.curriculum:Curriculum", frozen=True)
     baseline = train_stacked(data(), ERM(NoOptions()), TRAINING, seeds=SEEDS, proxy="entropy")
     scores = score_training_samples(baseline.model, data(), proxy="entropy")
     expected = train_stacked(
         data(), Curriculum(CurriculumOptions()), TRAINING, seeds=SEEDS, proxy="entropy", difficulty=scores
     )
     assert found["probability"].tolist() == expected.probabilities.flatten().tolist()
-    assert not found.equals(run_stage(tmp_path, None, "fossil.methods.curriculum:Curriculum"))
+    assert not found.equals(run_stage(tmp_path, None, "fossil.methods.curriculum:Curriculum", frozen=False))
 
 
-def test_scorer_changes_nothing_for_a_method_without_difficulty(tmp_path: Path) -> None:
-    with_scorer = run_stage(tmp_path, ERM_SETTINGS, "fossil.methods.static:Static")
-    assert with_scorer.equals(run_stage(tmp_path, None, "fossil.methods.static:Static"))
+def test_frozen_difficulty_without_a_scorer_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="give scorer"):
+        run_stage(tmp_path, None, "fossil.methods.curriculum:Curriculum", frozen=True)
 
 
 def test_scorer_that_diverges_stops_the_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ERM, "losses", lambda _self, batch: batch.logits.squeeze(-1) * float("nan"))
-    with pytest.raises(FloatingPointError, match=r"baseline that scores difficulty failed for seeds \[3, 4\]"):
-        run_stage(tmp_path, ERM_SETTINGS, "fossil.methods.curriculum:Curriculum")
+    with pytest.raises(FloatingPointError, match=r"ir4: the baseline that scores difficulty failed for seeds \[3, 4\]"):
+        run_stage(tmp_path, ERM_SETTINGS, "fossil.methods.curriculum:Curriculum", frozen=True)

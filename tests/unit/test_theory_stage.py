@@ -10,16 +10,18 @@ import pandas as pd
 import pytest
 from matplotlib.collections import PathCollection
 
-from fossil.config import METHODS, SyntheticScenario
+from fossil.config import METHODS
 from fossil.evaluation.theory.statement import Statement
+from fossil.files import write_json
 from fossil.reporting import style
 from fossil.reporting.figures import theory
-from fossil.stages import draw_theory, verify_theory
+from fossil.stages import draw_figure, verify_theory
 from tests.unit.test_figures import assert_text_is_readable
 
 NAMES = ["erm", "static", "fossil"]
-SEEDS, EPOCHS, SAMPLES = 4, 3, 163  # 240 samples: 48 test, 29 of the rest validate
+SEEDS, EPOCHS, SAMPLES = 4, 3, 163
 
+OPTIONS = theory.Options(methods=NAMES, title="The theory, checked; imbalance ratio 9:1")
 VERDICTS = ("verified", "verified in corrected form", "refuted")
 
 
@@ -27,23 +29,41 @@ def write_history(root: Path, method: str, *, n_eff: float, drop: str | None = N
     rng = np.random.default_rng(len(method))
     rows = [
         {
-            **{"seed": seed, "epoch": epoch, "train_loss": 0.5, "weighted_train_loss": 0.2 * rng.uniform(0.9, 1.1)},
+            **{
+                "scenario": "ir9",
+                "method": method,
+                "variant": "baseline",
+                "seed": seed,
+                "epoch": epoch,
+                "train_loss": 0.5,
+                "weighted_train_loss": 0.2 * rng.uniform(0.9, 1.1),
+            },
             **{"weight_mean": 0.5, "n_eff": n_eff * rng.uniform(0.9, 1.0), "validation_loss": 0.7},
         }
         for seed in range(SEEDS)
         for epoch in range(EPOCHS)
     ]
+    others = [row | {"scenario": "ir4", "n_eff": 1e-3} for row in rows]
+    others += [row | {"variant": "other", "n_eff": 1e-3} for row in rows]
     path = root / method / "history.parquet"
     path.parent.mkdir(parents=True)
-    pd.DataFrame(rows).drop(columns=drop or []).to_parquet(path)
+    pd.DataFrame(rows + others).drop(columns=drop or []).to_parquet(path)
     return path
+
+
+def run(folder: Path, histories: list[Path], **changes: Any) -> dict[str, Any]:
+    """Run the stage; writes t.csv and c.parquet."""
+    description = folder / "ir9.json"
+    write_json(description, {"splits": {"train": {"rows": SAMPLES}}})
+    outputs = {"table": folder / "t.csv", "curves": folder / "c.parquet"}
+    return verify_theory.run(settings(**changes), histories=histories, description=description, **outputs)
 
 
 def settings(**changes: Any) -> verify_theory.Settings:
     values = {
         "methods": NAMES,
         "comparable": NAMES,
-        "scenario": SyntheticScenario(n_samples=240).model_dump(mode="json"),
+        "scenario": "ir9",
         "seed": 0,
         "rounds": 3000,
         "sizes": [3000, 30_000],
@@ -56,7 +76,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What the stage makes of three methods."""
     root = tmp_path_factory.mktemp("theory")
     paths = [write_history(root, name, n_eff=n) for name, n in (("fossil", 60.0), ("erm", 163.0), ("static", 100.0))]
-    facts = verify_theory.run(settings(), histories=paths, table=root / "t.csv", curves=root / "c.parquet")
+    facts = run(root, paths)
     return {"facts": facts, "table": pd.read_csv(root / "t.csv"), "curves": pd.read_parquet(root / "c.parquet")}
 
 
@@ -98,9 +118,8 @@ def test_runs_are_described_in_the_evidence_of_two_statements(results: dict[str,
 
 def test_methods_that_cannot_be_compared_are_left_out_of_the_description(tmp_path: Path) -> None:
     paths = [write_history(tmp_path, name, n_eff=n) for name, n in (("fossil", 60.0), ("erm", 163.0))]
-    table = tmp_path / "t.csv"
-    verify_theory.run(settings(comparable=["erm"]), histories=paths, table=table, curves=tmp_path / "c.parquet")
-    evidence = pd.read_csv(table).set_index("statement")["evidence"]["theorem-4.2"]
+    run(tmp_path, paths, comparable=["erm"])
+    evidence = pd.read_csv(tmp_path / "t.csv").set_index("statement")["evidence"]["theorem-4.2"]
     assert f"over {SEEDS} of {SEEDS} runs (erm)" in evidence
     assert "trained on the validation split: fossil." in evidence
 
@@ -130,23 +149,23 @@ def test_every_panel_of_the_figure_has_curves_in_the_order_of_the_methods(result
 
 def test_without_runs_every_statement_is_checked_and_nothing_is_said_of_runs(tmp_path: Path) -> None:
     table, curves = tmp_path / "t.csv", tmp_path / "c.parquet"
-    facts = verify_theory.run(settings(), histories=[], table=table, curves=curves)
+    facts = run(tmp_path, [])
     assert facts["runs"] == 0
     found = pd.read_csv(table)
     assert len(found) == 27
     assert not found["evidence"].str.contains(r"\bruns\b").any()
     assert tuple(pd.read_parquet(curves)["panel"].unique()) == theory.PANELS[:4]
-    assert_text_is_readable(theory.draw(pd.read_parquet(curves), methods=NAMES, title="The theory, checked"))
+    assert_text_is_readable(theory.draw(pd.read_parquet(curves), OPTIONS))
 
 
 def test_a_history_without_a_needed_column_is_an_error_that_names_file_and_column(tmp_path: Path) -> None:
     path = write_history(tmp_path, "erm", n_eff=100.0, drop="weight_mean")
     with pytest.raises(ValueError, match=r"erm/history\.parquet: no column weight_mean"):
-        verify_theory.run(settings(), histories=[path], table=tmp_path / "t.csv", curves=tmp_path / "c.parquet")
+        run(tmp_path, [path])
 
 
 def test_the_figure_shows_every_run_and_no_text_lies_on_another(results: dict[str, Any]) -> None:
-    figure = theory.draw(results["curves"], methods=NAMES, title="The theory, checked; imbalance ratio 9:1")
+    figure = theory.draw(results["curves"], OPTIONS)
     assert_text_is_readable(figure)
     gap = figure.axes[theory.PANELS.index("gap")]
     runs = {
@@ -166,7 +185,7 @@ def test_the_figure_says_how_many_streams_have_no_regret_to_show(results: dict[s
     curves.loc[own, "y"] = curves.loc[own, "y"].abs() + 1e-3
 
     def texts() -> list[str]:
-        figure = theory.draw(curves, methods=NAMES, title="The theory, checked")
+        figure = theory.draw(curves, OPTIONS)
         return [text.get_text() for text in figure.axes[theory.PANELS.index("static_regret")].texts]
 
     assert f"{len(names)} streams" in texts()
@@ -176,11 +195,10 @@ def test_the_figure_says_how_many_streams_have_no_regret_to_show(results: dict[s
 
 def test_the_drawing_stage_writes_equal_files_for_equal_curves(results: dict[str, Any], tmp_path: Path) -> None:
     results["curves"].to_parquet(tmp_path / "c.parquet")
-    values = draw_theory.Settings(methods=NAMES, scenario="ir9", imbalance_ratio=9.0)
+    values = draw_figure.Settings(figure="theory", options={"methods": NAMES, "title": "The theory, checked"})
     for copy in ("a", "b"):
-        draw_theory.run(
-            values, curves=tmp_path / "c.parquet", pdf=tmp_path / f"{copy}.pdf", png=tmp_path / f"{copy}.png"
-        )
+        paths = {suffix: tmp_path / f"{copy}.{suffix}" for suffix in ("pdf", "png")}
+        draw_figure.run(values, tables=[tmp_path / "c.parquet"], **paths)
     for suffix in ("pdf", "png"):
         assert (tmp_path / f"a.{suffix}").read_bytes() == (tmp_path / f"b.{suffix}").read_bytes()
         assert (tmp_path / f"a.{suffix}").stat().st_size > 1000

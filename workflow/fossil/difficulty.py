@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 import torch
 from torch import Tensor
 
+from fossil.config import Proxy
 from fossil.likelihood import class_log_probabilities, cross_entropy
-
-Proxy = Literal["softmax", "entropy", "loss"]
 
 
 def difficulty(logits: Tensor, targets: Tensor, *, proxy: Proxy) -> Tensor:

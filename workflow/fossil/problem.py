@@ -12,6 +12,25 @@ Vector = tuple[Tensor, ...]
 
 
 @dataclass(frozen=True)
+class ClosedForms:
+    """Derivatives of losses l_i at the problem's parameters, where they are known without automatic differentiation.
+
+    Attributes
+    ----------
+    gradient : callable
+        From coefficients c, shape (..., n), to the gradient of sum_i c_i l_i.
+    curvature : callable
+        From coefficients to the product v -> H v with the Hessian of that sum.
+    derivative : callable
+        From a direction v to <v, grad l_i>, shape (..., n).
+    """
+
+    gradient: Callable[[Tensor], Vector]
+    curvature: Callable[[Tensor], Callable[[Vector], Vector]]
+    derivative: Callable[[Vector], Tensor]
+
+
+@dataclass(frozen=True)
 class Part:
     """Some samples of a problem.
 
@@ -21,10 +40,13 @@ class Part:
         From parameters to per-sample losses, shape (..., n). Equal parameters must give equal losses.
     index : Tensor of int64, shape (..., n)
         Places of the samples in the table that weights refer to.
+    closed : ClosedForms or None
+        Take the place of exact derivatives of ``losses`` where they are there.
     """
 
     losses: Callable[[Vector], Tensor]
     index: Tensor
+    closed: ClosedForms | None = None
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,20 @@ PACKAGE_ROOT = str(Path(workflow.basedir) / "workflow")
 if PACKAGE_ROOT not in sys.path:
     sys.path.insert(0, PACKAGE_ROOT)
 
-from fossil.config import BASELINE, DATASETS, METHODS, PHANTOM_POSITIVE, ConfigError, load_config, read_typed
+from fossil.config import (
+    BASELINE,
+    DATASETS,
+    METHODS,
+    PHANTOM_POSITIVE,
+    Block,
+    ConfigError,
+    Row,
+    load_config,
+    read_typed,
+)
+from fossil.config.arms import batches, configured_levels, problems, studies
 from fossil.digest import code_digest, listing_digest
+from fossil.reporting.catalogue import figures, tables
 
 # Jobs run the package of this checkout with the Python that runs Snakemake, unless a software environment is deployed,
 # which then comes first on the path.
@@ -42,52 +54,83 @@ IMAGES = CONFIG.images
 DATASET = CONFIG.image_dataset
 VARIANT = BASELINE
 IMAGE_STUDY = f"{DATASET}-internal"
-HEADLINE = next(iter(SYNTHETIC.scenarios))
+HEADLINE = SYNTHETIC.headline
+PROBLEMS = problems(CONFIG)
+BATCHES = batches(CONFIG)
+SYNTHETIC_STUDIES = studies(CONFIG)
+
+
+def internal_block():
+    """The image study: every method on its data set."""
+    rows = [Row(scenario=DATASET, method=name, variant=VARIANT, label=METHODS[name].label) for name in IMAGES.methods]
+    return Block(name="internal", title="", rows=rows, reference=f"{DATASET}/{IMAGES.reference}-{VARIANT}")
+
+
+BLOCKS = SYNTHETIC_STUDIES | {IMAGE_STUDY: [internal_block()]}
+TABLES = tables(CONFIG, BLOCKS)
+FIGURES = figures(CONFIG, BLOCKS)
 
 
 wildcard_constraints:
-    scenario="|".join(SYNTHETIC.scenarios),
+    batch="|".join(BATCHES),
     method="|".join(METHODS),
     variant=VARIANT,
-    study="synthetic-(" + "|".join(SYNTHETIC.scenarios) + ")|(" + "|".join(DATASETS) + ")-internal",
+    study="|".join(BLOCKS),
+    table="|".join(TABLES),
+    figure="|".join(FIGURES),
     dataset="|".join(DATASETS),
     fold=r"\d+",
     seed=r"\d+",
     size=r"\d+",
 
 
-# Names in print, which tables and figures take from the registries.
-LABELS = json.dumps([{name: entry.label for name, entry in METHODS.items()}, DATASETS])
+# What tables and figures take from the registries: names in print, and which methods learn on the validation split.
+LABELS = json.dumps([{name: [entry.label, entry.learns_on_validation] for name, entry in METHODS.items()}, DATASETS])
 
 
 def as_json(**settings):
     """Settings as JSON with sorted keys; models of the configuration become their values."""
-    values = {
-        key: value.model_dump(mode="json") if hasattr(value, "model_dump") else value for key, value in settings.items()
-    }
-    return json.dumps(values, sort_keys=True)
+    return json.dumps(settings, sort_keys=True, default=lambda model: model.model_dump(mode="json"))
 
 
-def stage_code(stage, method=None):
-    """Digest of a stage's code and, where it runs a method, of that method's code and no other's."""
-    modules = [f"fossil.stages.{stage}"]
-    if method:
-        modules.append(METHODS[method].target.partition(":")[0])
-    return code_digest(*modules)
+def stage_code(stage, *modules):
+    """Digest of a stage's code and of further modules that its settings name, such as a method's, and no other's."""
+    return code_digest(f"fossil.stages.{stage}", *modules)
+
+
+def method_module(method):
+    return METHODS[method].target.partition(":")[0]
+
+
+def batch_scenarios(wildcards):
+    return sorted({arm.scenario for arm in BATCHES[wildcards.batch]})
+
+
+def batch_problems(wildcards):
+    return expand("data/processed/synthetic/{problem}.parquet", problem=batch_scenarios(wildcards))
+
+
+def batch_descriptions(wildcards):
+    return expand("data/processed/synthetic/{problem}.json", problem=batch_scenarios(wildcards))
+
+
+def batch_has_frozen(wildcards):
+    return any(arm.source == "frozen" for arm in BATCHES[wildcards.batch])
 
 
 def train_stacked_settings(wildcards):
-    scorer = CONFIG.method_settings("erm") if SYNTHETIC.difficulty_source == "frozen" else None
     return as_json(
-        scenario=SYNTHETIC.scenarios[wildcards.scenario],
-        scenario_name=wildcards.scenario,
-        method=CONFIG.method_settings(wildcards.method),
-        method_name=wildcards.method,
+        batch=wildcards.batch,
+        arms=BATCHES[wildcards.batch],
         seeds=SYNTHETIC.seeds,
-        proxy=SYNTHETIC.difficulty_proxy,
-        scorer=scorer if METHODS[wildcards.method].uses_difficulty else None,
+        scorer=CONFIG.method_settings("erm") if batch_has_frozen(wildcards) else None,
         training=SYNTHETIC.training,
     )
+
+
+def train_stacked_code(wildcards):
+    methods = {arm.method for arm in BATCHES[wildcards.batch]} | ({"erm"} if batch_has_frozen(wildcards) else set())
+    return stage_code("train_stacked", *sorted(map(method_module, methods)))
 
 
 def train_fold_settings(wildcards):
@@ -117,17 +160,6 @@ def make_manifest_settings(wildcards):
         return as_json(positive=PHANTOM_POSITIVE, allow_missing=False)
     options = CONFIG.datasets.pad_ufes_20
     return as_json(positive=options.positive, allow_missing=options.allow_missing)
-
-
-def compare_methods_settings(wildcards):
-    study = SYNTHETIC if wildcards.study.startswith("synthetic-") else IMAGES
-    return as_json(
-        study=wildcards.study,
-        methods=study.methods,
-        reference=study.reference,
-        statistics=CONFIG.statistics,
-        allow_missing_runs=CONFIG.allow_missing_runs,
-    )
 
 
 def dataset_root(wildcards):
@@ -175,19 +207,78 @@ def existing(paths):
     return [path for path in paths if os.path.exists(path)] if CONFIG.allow_missing_runs else paths
 
 
-def stacked_runs(wildcards):
+def study_batches(study):
+    """Batches that train rows of a study, in the order of all batches."""
+    keys = {row.key for block in BLOCKS[study] for row in block.rows}
+    return [
+        name
+        for name, arms in BATCHES.items()
+        if any(f"{arm.scenario}/{arm.method}-{arm.variant}" in keys for arm in arms)
+    ]
+
+
+def study_runs(wildcards):
+    """The three files of every batch of a study."""
     return existing(
         expand(
-            "results/synthetic/{scenario}/{method}/{file}",
-            scenario=wildcards.scenario,
-            method=SYNTHETIC.methods,
+            "results/synthetic/{batch}/{file}",
+            batch=study_batches(wildcards.study),
             file=["run.json", "predictions.parquet", "history.parquet"],
         )
     )
 
 
-def headline_histories(wildcards):
-    return existing(expand(f"results/synthetic/{HEADLINE}/{{method}}/history.parquet", method=SYNTHETIC.methods))
+def study_records(wildcards):
+    return [path for path in study_runs(wildcards) if path.endswith("run.json")]
+
+
+def histories(study):
+    """Epochs of every batch of a study."""
+    return existing(expand("results/synthetic/{batch}/history.parquet", batch=study_batches(study)))
+
+
+def method_histories(wildcards):
+    """Epochs of the methods of the synthetic section."""
+    trained = [method for method in SYNTHETIC.methods if method in BATCHES]
+    return existing(expand("results/synthetic/{method}/history.parquet", method=trained))
+
+
+def figure_tables(wildcards):
+    """What a figure draws: the metrics of its study, the epochs of the study's batches, or the curves of the theory."""
+    figure = FIGURES[wildcards.figure]
+    match figure.source:
+        case "metrics":
+            return f"results/metrics/{figure.study}.parquet"
+        case "histories":
+            return histories(figure.study)
+        case "curves":
+            return "results/theory-curves.parquet"
+
+
+def figure_module(name):
+    return f"fossil.reporting.figures.{name.replace('-', '_')}"
+
+
+def draw_figure_settings(wildcards):
+    return as_json(figure=wildcards.figure.replace("-", "_"), options=FIGURES[wildcards.figure].options)
+
+
+def tabulate_study_settings(wildcards):
+    table = TABLES[wildcards.table]
+    return as_json(
+        table=wildcards.table,
+        title=table.title,
+        blocks=BLOCKS[table.study],
+        columns=table.columns,
+        notes=table.notes,
+    )
+
+
+def table_descriptions(wildcards):
+    """What the data set's record or the problems' descriptions say goes into the notes below a table."""
+    if wildcards.table == "final-tuning":
+        return f"results/records/make_manifest-{DATASET}.json"
+    return expand("data/processed/synthetic/{problem}.json", problem=TABLES[wildcards.table].problems)
 
 
 def fold_runs(wildcards):

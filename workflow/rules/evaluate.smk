@@ -3,28 +3,26 @@
 
 rule collect_stacked:
     input:
-        stacked_runs,
+        runs=study_runs,
+        records=study_records,
     output:
-        metrics="results/metrics/synthetic-{scenario}.parquet",
-        record="results/records/collect_stacked-{scenario}.json",
+        metrics="results/metrics/{study}.parquet",
+        record="results/records/collect_stacked-{study}.json",
     log:
-        "results/logs/collect_stacked-{scenario}.log",
+        "results/logs/collect_stacked-{study}.log",
+    wildcard_constraints:
+        study="|".join(SYNTHETIC_STUDIES),
     conda:
         "../../envs/report.yaml"
     resources:
         mem_mb=1000,
         runtime=10,
     params:
-        settings=lambda wildcards: as_json(
-            study=f"synthetic-{wildcards.scenario}",
-            methods=SYNTHETIC.methods,
-            seeds=SYNTHETIC.seeds,
-        ),
+        settings=lambda wildcards: as_json(study=wildcards.study, blocks=BLOCKS[wildcards.study], seeds=SYNTHETIC.seeds),
         code=stage_code("collect_stacked"),
-        runs=lambda wildcards: f"results/synthetic/{wildcards.scenario}",
     shell:
         "python -m fossil collect_stacked --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
-        "--runs {params.runs} --metrics {output.metrics}"
+        "--records {input.records} --metrics {output.metrics}"
 
 
 rule collect_folds:
@@ -43,6 +41,7 @@ rule collect_folds:
     params:
         settings=lambda wildcards: as_json(
             study=f"{wildcards.dataset}-internal",
+            dataset=wildcards.dataset,
             methods=IMAGES.methods,
             folds=IMAGES.folds,
             seeds=IMAGES.seeds,
@@ -68,16 +67,48 @@ rule compare_methods:
         mem_mb=1000,
         runtime=10,
     params:
-        settings=compare_methods_settings,
+        settings=lambda wildcards: as_json(
+            study=wildcards.study,
+            blocks=BLOCKS[wildcards.study],
+            statistics=CONFIG.statistics,
+            allow_missing_runs=CONFIG.allow_missing_runs,
+        ),
         code=stage_code("compare_methods"),
     shell:
         "python -m fossil compare_methods --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
         "--metrics {input.metrics} --statistics {output.statistics}"
 
 
+rule measure_effects:
+    input:
+        metrics="results/metrics/sensitivity.parquet",
+    output:
+        effects="results/statistics/sensitivity-effects.csv",
+        record="results/records/measure_effects.json",
+    log:
+        "results/logs/measure_effects.log",
+    conda:
+        "../../envs/report.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        settings=as_json(
+            blocks=BLOCKS.get("sensitivity", []),
+            base=configured_levels(CONFIG),
+            statistics=CONFIG.statistics,
+            allow_missing_runs=CONFIG.allow_missing_runs,
+        ),
+        code=stage_code("measure_effects"),
+    shell:
+        "python -m fossil measure_effects --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "--metrics {input.metrics} --effects {output.effects}"
+
+
 rule verify_theory:
     input:
-        histories=headline_histories,
+        histories=method_histories,
+        description=f"data/processed/synthetic/{HEADLINE}.json",
     output:
         table="results/theory.csv",
         curves="results/theory-curves.parquet",
@@ -97,10 +128,10 @@ rule verify_theory:
                 for name in SYNTHETIC.methods
                 if not (METHODS[name].own_loss or METHODS[name].learns_on_validation)
             ],
-            scenario=SYNTHETIC.scenarios[HEADLINE],
+            scenario=HEADLINE,
             seed=0,
         ),
         code=stage_code("verify_theory"),
     shell:
         "python -m fossil verify_theory --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
-        "--histories {input.histories} --table {output.table} --curves {output.curves}"
+        "--histories {input.histories} --description {input.description} --table {output.table} --curves {output.curves}"

@@ -25,7 +25,7 @@ rule score_difficulty:
         runtime=120,
     params:
         settings=score_difficulty_settings,
-        code=stage_code("score_difficulty", "erm"),
+        code=stage_code("score_difficulty", method_module("erm")),
     shell:
         "python -m fossil score_difficulty --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
         "--manifest {input.manifest} --folds {input.folds} --images {input.images} --weights {input.weights} "
@@ -56,7 +56,7 @@ rule train_fold:
         runtime=120,
     params:
         settings=train_fold_settings,
-        code=lambda wildcards: stage_code("train_fold", wildcards.method),
+        code=lambda wildcards: stage_code("train_fold", method_module(wildcards.method)),
     shell:
         "python -m fossil train_fold --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
         "--manifest {input.manifest} --folds {input.folds} --images {input.images} "

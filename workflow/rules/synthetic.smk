@@ -1,21 +1,50 @@
-# The synthetic study: all seeds of a method on a scenario are one job.
+# The synthetic section: its problems, and one training job a method and a part of the grid of FOSSIL's options.
+#
+# A job costs seconds to start and about a second for each arm (a method with its options on a problem, all seeds together),
+# so that few jobs with many arms are the fastest. Problems are large tables, so that Snakemake would go by their times: they
+# are ancient here, and the description of each, with its hash, is the input that counts.
+
+
+rule make_synthetic:
+    output:
+        problems=expand("data/processed/synthetic/{problem}.parquet", problem=PROBLEMS),
+        descriptions=expand("data/processed/synthetic/{problem}.json", problem=PROBLEMS),
+        record="results/records/make_synthetic.json",
+    log:
+        "results/logs/make_synthetic.log",
+    priority: 3
+    conda:
+        "../../envs/report.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        settings=as_json(problems=PROBLEMS, seeds=SYNTHETIC.seeds),
+        code=stage_code("make_synthetic"),
+    shell:
+        "python -m fossil make_synthetic --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "--problems {output.problems} --descriptions {output.descriptions}"
 
 
 rule train_stacked:
+    input:
+        problems=ancient(batch_problems),
+        descriptions=batch_descriptions,
     output:
-        predictions="results/synthetic/{scenario}/{method}/predictions.parquet",
-        history="results/synthetic/{scenario}/{method}/history.parquet",
-        record="results/synthetic/{scenario}/{method}/run.json",
+        predictions="results/synthetic/{batch}/predictions.parquet",
+        history="results/synthetic/{batch}/history.parquet",
+        record="results/synthetic/{batch}/run.json",
     log:
-        "results/logs/train_stacked/{scenario}-{method}.log",
+        "results/logs/train_stacked/{batch}.log",
+    priority: 2
     conda:
         "../../envs/train.yaml"
     resources:
         mem_mb=2000,
-        runtime=30,
+        runtime=60,
     params:
         settings=train_stacked_settings,
-        code=lambda wildcards: stage_code("train_stacked", wildcards.method),
+        code=train_stacked_code,
     shell:
         "python -m fossil train_stacked --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
-        "--predictions {output.predictions} --history {output.history}"
+        "--problems {input.problems} --predictions {output.predictions} --history {output.history}"

@@ -13,6 +13,7 @@ from typing import Any, Self
 from pydantic import Field, ValidationError, model_validator
 
 from fossil.config import checks
+from fossil.config.comparisons import Block, Row
 from fossil.config.methods import (
     BASELINE,
     METHODS,
@@ -40,11 +41,14 @@ from fossil.config.studies import (
     PAPER_SEEDS,
     PHANTOM_POSITIVE,
     Datasets,
+    DifficultySource,
     ImageStudy,
     ImageTraining,
     PadUfes20Dataset,
     PhantomDataset,
+    Proxy,
     Statistics,
+    SyntheticAugmentation,
     SyntheticScenario,
     SyntheticStudy,
     SyntheticTraining,
@@ -58,10 +62,12 @@ __all__ = [
     "PAPER_SEEDS",
     "PHANTOM_POSITIVE",
     "BilevelOptions",
+    "Block",
     "Config",
     "ConfigError",
     "CurriculumOptions",
     "Datasets",
+    "DifficultySource",
     "EffectiveNumberOptions",
     "FocalOptions",
     "FossilBilevelOptions",
@@ -73,8 +79,11 @@ __all__ = [
     "NoOptions",
     "PadUfes20Dataset",
     "PhantomDataset",
+    "Proxy",
+    "Row",
     "Statistics",
     "Strict",
+    "SyntheticAugmentation",
     "SyntheticScenario",
     "SyntheticStudy",
     "SyntheticTraining",
@@ -106,26 +115,35 @@ class Config(Strict):
         studies = (("synthetic", self.synthetic), ("images", self.images))
         problems = [
             *checks.weights_problems(self.images.training),
+            *checks.scenario_problems(self.synthetic),
             *(problem for name, options in self.methods.items() for problem in checks.options_problems(name, options)),
             *(problem for key, study in studies for problem in checks.study_problems(key, study)),
             *(problem for key, study in studies for problem in checks.alpha_problems(key, study, self.statistics)),
         ]
+        if not problems:
+            schedule = self.method_settings("fossil")["options"]["temperature"]["schedule"]
+            problems += checks.grid_problems(self.synthetic, schedule)
         if self.image_dataset == "phantom":
             problems += checks.phantom_problems(self.datasets.phantom, self.images.folds)
         if problems:
             raise ValueError("\n".join(dict.fromkeys(problems)))
         return self
 
-    def method_settings(self, name: str) -> dict[str, Any]:
-        """Resolve a method: where its class is, and every option."""
+    def method_settings(self, name: str, overrides: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Resolve a method: where its class is, and every option; overrides are laid over what is configured."""
         entry = METHODS[name]
-        options = entry.options.model_validate(self.methods.get(name, {}))
+        options = entry.options.model_validate(_laid_over(self.methods.get(name, {}), overrides or {}))
         return {"target": entry.target, "options": options.model_dump(mode="json")}
 
     @property
     def image_dataset(self) -> str:
         """Name of the data set of the image study."""
         return "phantom" if self.datasets.pad_ufes_20.root is None else "pad_ufes_20"
+
+
+def _laid_over(values: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    inner = {k: _laid_over(values.get(k) or {}, v) if isinstance(v, Mapping) else v for k, v in overrides.items()}
+    return {**values, **inner}
 
 
 def load_config(values: Mapping[str, Any]) -> Config:

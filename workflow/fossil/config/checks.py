@@ -39,6 +39,34 @@ def options_problems(name: str, options: dict[str, Any]) -> list[str]:
     return []
 
 
+def scenario_problems(study: SyntheticStudy) -> list[str]:
+    """Check that the headline scenario is there and that the name of its augmented twin is free."""
+    names = list(study.scenarios)
+    if study.headline not in names:
+        return [f"synthetic.headline: {study.headline!r} is not in synthetic.scenarios {names}"]
+    twin = f"{study.headline}_augmented"
+    if twin in names:
+        return [
+            f"synthetic.scenarios.{twin}: this name is that of {study.headline} with augmented copies; take another"
+        ]
+    return []
+
+
+def grid_problems(study: SyntheticStudy, schedule: str) -> list[str]:
+    """Check that no level stands twice, and that the configured FOSSIL can be what effects are measured from."""
+    problems = [
+        f"synthetic.sensitivity.{key}: {values} names one twice"
+        for key, values in study.sensitivity.model_dump().items()
+        if len(set(values)) < len(values)
+    ]
+    if "sensitivity" in study.studies and schedule == "infinite":
+        problems.append(
+            "methods.fossil.temperature.schedule: infinite has no difficulty term, from which the study sensitivity "
+            "could measure the effect of the difficulty's source; take it out of synthetic.studies"
+        )
+    return problems
+
+
 def study_problems(key: str, study: SyntheticStudy | ImageStudy) -> list[str]:
     """Check that methods are known, the reference is among them, and nothing stands twice."""
     problems = []

@@ -17,6 +17,8 @@ from pydantic import (
 
 from fossil.config.strict import Fraction, Probability, Strict
 
+Schedule = Literal["exponential_decay", "linear_decay", "linear_growth", "exponential_growth", "constant", "infinite"]
+ClassTerm = Literal["inverse_prior", "effective_number", "none"]
 Beta = Annotated[float, Field(ge=0, lt=1)]
 
 BASELINE = "baseline"
@@ -46,9 +48,7 @@ class EffectiveNumberOptions(Strict):
 class TemperatureOptions(Strict):
     """Temperature T_t of the difficulty term exp(-d / T_t)."""
 
-    schedule: Literal[
-        "exponential_decay", "linear_decay", "linear_growth", "exponential_growth", "constant", "infinite"
-    ] = Field("exponential_decay", description="Course of the temperature over training.")
+    schedule: Schedule = Field("exponential_decay", description="Course of the temperature over training.")
     initial: PositiveFloat = Field(1.0, description="T_0, the largest temperature.")
     minimum: PositiveFloat = Field(0.05, description="T_min, the smallest temperature.")
     decay: PositiveFloat = Field(3.0, description="Rate of the exponential schedules: T_0 exp(-decay t / T).")
@@ -70,9 +70,7 @@ class FossilOptions(Strict):
     """FOSSIL's closed-form weight (Eq. 1)."""
 
     temperature: TemperatureOptions = TemperatureOptions()
-    class_term: Literal["inverse_prior", "effective_number", "none"] = Field(
-        "inverse_prior", description="1/(K p), Cui's effective number with `beta`, or 1."
-    )
+    class_term: ClassTerm = Field("inverse_prior", description="1/(K p), Cui's effective number with `beta`, or 1.")
     beta: Beta = Field(0.999, description="beta of the class term effective_number.")
     class_clamp: PositiveFloat | None = Field(None, description="Upper bound of the class term; null for none.")
     warmup_epochs: NonNegativeInt = Field(5, description="Epochs over which the warm-up term grows to 1; 0 for none.")

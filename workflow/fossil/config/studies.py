@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
-from fossil.config.methods import methods_of
+from fossil.config.methods import ClassTerm, Schedule, methods_of
 from fossil.config.strict import Fraction, Name, Seed, Strict
 
 DATASETS = {"phantom": "Phantom data (drawn by the pipeline, no patients)", "pad_ufes_20": "PAD-UFES-20"}
@@ -18,6 +18,9 @@ PHANTOM_POSITIVE = ["MALIGNANT"]
 
 PACKAGED_BACKBONES = ("tf_efficientnet_lite0",)
 """Backbones whose ImageNet weights an installed Python package carries."""
+
+Proxy = Literal["softmax", "entropy", "loss"]
+DifficultySource = Literal["online", "frozen"]
 
 PAPER_SEEDS = [42, 77, 123, 999, 2025, 17, 88, 321]
 
@@ -58,6 +61,14 @@ class SyntheticScenario(Strict):
         return self
 
 
+class SyntheticAugmentation(Strict):
+    """Augmented copies of training samples, the paper's set A: originals with Gaussian noise in every feature."""
+
+    classes: Literal["minority", "all"] = Field("minority", description="Whose samples are copied.")
+    copies: PositiveInt = Field(2, description="Copies of each of these samples, at the nominal imbalance ratio.")
+    noise: PositiveFloat = Field(0.1, description="Deviation of the noise, in deviations of the feature.")
+
+
 class SyntheticTraining(Strict):
     """How the synthetic study trains its multilayer perceptrons."""
 
@@ -72,25 +83,54 @@ class SyntheticTraining(Strict):
     )
 
 
-class SyntheticStudy(Strict):
-    """The synthetic study: every method on every scenario, all seeds of a method trained together."""
+class SensitivityGrid(Strict):
+    """The grid of FOSSIL's options in the sensitivity study; every combination is trained."""
 
-    scenarios: dict[Name, SyntheticScenario] = Field(
-        {"ir9": SyntheticScenario()},
-        description="Generated problems, by name; table and figure show the first.",
+    schedules: list[Schedule] = Field(
+        list(get_args(Schedule)),
+        description="Temperature schedules; infinite is no difficulty term.",
         min_length=1,
     )
+    class_terms: list[ClassTerm] = Field(["inverse_prior", "none"], description="Class terms.", min_length=1)
+    warmup_epochs: list[NonNegativeInt] = Field([5, 0], description="Epochs of warm-up.", min_length=1)
+    difficulty_sources: list[DifficultySource] = Field(
+        ["online", "frozen"], description="Where difficulty comes from.", min_length=1
+    )
+
+
+SyntheticStudyName = Literal[
+    "synthetic-results", "synthetic-main", "robustness-difficulty", "difficulty-defs", "sensitivity"
+]
+
+
+class SyntheticStudy(Strict):
+    """The synthetic section: all seeds of a method are trained together."""
+
+    studies: list[SyntheticStudyName] = Field(
+        list(get_args(SyntheticStudyName)),
+        description="synthetic-results: every method on the headline scenario, with and without augmented copies; "
+        "synthetic-main: every method on every scenario; robustness-difficulty: augmentation and penalty; "
+        "difficulty-defs: what makes a sample difficult; sensitivity: the grid. The last three train ERM and FOSSIL "
+        "whatever the methods are.",
+        min_length=1,
+    )
+    scenarios: dict[Name, SyntheticScenario] = Field(
+        {f"ir{ratio}": SyntheticScenario(imbalance_ratio=float(ratio)) for ratio in (4, 9, 19)},
+        description="Generated problems, by name.",
+        min_length=1,
+    )
+    headline: Name = Field("ir9", description="The scenario of the studies that have only one.")
+    augmentation: SyntheticAugmentation = SyntheticAugmentation()
     methods: list[Name] = Field(methods_of("synthetic"), description="Methods, in the order of the tables.")
     reference: Name = Field("fossil", description="The method that every other one is compared with.")
     seeds: list[Seed] = Field(PAPER_SEEDS, description="Seeds: of the data, the split and the training.")
-    difficulty_proxy: Literal["softmax", "entropy", "loss"] = Field(
-        "softmax", description="What makes a sample difficult."
-    )
-    difficulty_source: Literal["online", "frozen"] = Field(
+    difficulty_proxy: Proxy = Field("softmax", description="What makes a sample difficult.")
+    difficulty_source: DifficultySource = Field(
         "online",
         description="online: scored by the model itself at the start of each epoch; frozen: once, by a trained ERM "
         "of the same seed.",
     )
+    sensitivity: SensitivityGrid = SensitivityGrid()
     training: SyntheticTraining = SyntheticTraining()
 
 
@@ -159,10 +199,8 @@ class ImageStudy(Strict):
     folds: Annotated[int, Field(ge=2)] = Field(3, description="Cross-validation folds, grouped by patient.")
     fold_seed: Seed = Field(42, description="Seed of the folds.")
     validation_fraction: Fraction = Field(0.15, description="Share of the training patients that validate.")
-    difficulty_proxy: Literal["softmax", "entropy", "loss"] = Field(
-        "softmax", description="What makes an image difficult."
-    )
-    difficulty_source: Literal["frozen", "online"] = Field(
+    difficulty_proxy: Proxy = Field("softmax", description="What makes an image difficult.")
+    difficulty_source: DifficultySource = Field(
         "frozen",
         description="frozen: scored once, by an ERM that saw the fold's training images only; online: by the model "
         "itself at the start of each epoch.",

@@ -2,79 +2,146 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from fossil.config import BASELINE
+from fossil.config import BASELINE, Block
 from fossil.evaluation.metrics import METRICS, prediction_metrics, training_metrics
 from fossil.files import read_json
 
+_RUN = ["scenario", "method", "variant", "seed"]
+_KEYS = ["study", "scenario", "method", "variant", "fold", "seed"]
+_Metrics = Callable[[NDArray[np.float64], NDArray[np.float64]], Mapping[str, NDArray[np.float64]]]
+
 
 class CollectError(ValueError):
-    """There is nothing to collect; the message names the folder and what to do."""
+    """There is nothing to collect, or files contradict each other; the message names them and what to do."""
 
 
-def collect_stacked(root: Path, *, study: str, methods: Sequence[str], seeds: Sequence[int]) -> pd.DataFrame:
-    """Compute the metrics of a synthetic scenario: ``root/{method}/`` holds all seeds of a method."""
-    rows: list[dict[str, Any]] = []
-    for method in methods:
-        folder = root / method
-        if not (folder / "run.json").exists():
-            rows += [row for seed in seeds for row in _rows(study, method, None, seed, "missing")]
-            continue
-        failed = read_json(folder / "run.json")["failed_seeds"]
-        predictions = pd.read_parquet(folder / "predictions.parquet")
-        history = pd.read_parquet(folder / "history.parquet")
-        for seed in seeds:
-            mine, epochs = predictions[predictions["seed"] == seed], history[history["seed"] == seed]
-            status = "failed" if str(seed) in failed else "ok" if len(mine) else "missing"
-            rows += _rows(study, method, None, seed, status, mine, epochs)
-    return _table(rows, root)
+def collect_stacked(
+    records: Sequence[Path], *, study: str, blocks: Sequence[Block], seeds: Sequence[int]
+) -> pd.DataFrame:
+    """Compute the metrics of every run of a synthetic study.
+
+    Parameters
+    ----------
+    records : sequence of Path
+        ``run.json`` of each training job; ``predictions.parquet`` and ``history.parquet`` lie beside it.
+    blocks : sequence of Block
+        The rows that there should be. A row that stands in several blocks comes once.
+
+    Returns
+    -------
+    DataFrame
+        Long, in the order of rows, seeds and metrics: study, scenario, method, variant, fold (missing), seed, metric,
+        value, status ("ok", "failed" where a record says so, "missing" where no job has the run).
+
+    Raises
+    ------
+    CollectError
+        Where every run is missing, two jobs have the same run, or a run has predictions without epochs.
+    """
+    rows = dict.fromkeys((row.scenario, row.method, row.variant) for block in blocks for row in block.rows)
+    wanted = pd.MultiIndex.from_tuples([(*row, seed) for row, seed in product(rows, seeds)], names=_RUN)
+    jobs = {record.parent: _job(record, wanted) for record in sorted(records)}
+    found = pd.concat([pd.DataFrame(columns=["status", *METRICS], index=wanted[:0]), *jobs.values()])
+    twice = found.index[found.index.duplicated()]
+    if len(twice):
+        folders = " and ".join(str(folder) for folder, job in jobs.items() if twice[0] in job.index)
+        raise CollectError(f"{_name(twice[0])} is in {folders}; delete all but one of these folders")
+    runs = found.reindex(wanted)
+    return _long(runs.assign(status=runs["status"].fillna("missing"), fold=None).reset_index(), study)
 
 
-def collect_folds(root: Path, *, study: str, methods: Sequence[str], folds: int, seeds: Sequence[int]) -> pd.DataFrame:
-    """Compute the metrics of an image study on its test images: ``root/{method}-{variant}/fold{f}-seed{s}``."""
-    rows: list[dict[str, Any]] = []
-    for method in methods:
-        for fold in range(folds):
-            for seed in seeds:
-                folder = root / f"{method}-{BASELINE}" / f"fold{fold}-seed{seed}"
-                if not (folder / "run.json").exists():
-                    rows += _rows(study, method, fold, seed, "missing")
-                    continue
-                status = read_json(folder / "run.json")["status"]
-                predictions = pd.read_parquet(folder / "predictions.parquet")
-                test = predictions[predictions["role"] == "test"]
-                history = pd.read_parquet(folder / "history.parquet")
-                rows += _rows(study, method, fold, seed, status, test, history)
-    return _table(rows, root)
+def collect_folds(
+    root: Path, *, study: str, dataset: str, methods: Sequence[str], folds: int, seeds: Sequence[int]
+) -> pd.DataFrame:
+    """Compute the metrics of an image study on its test images: ``root/{method}-{variant}/fold{f}-seed{s}``.
 
-
-def _rows(
-    study: str,
-    method: str,
-    fold: int | None,
-    seed: int,
-    status: str,
-    predictions: pd.DataFrame | None = None,
-    history: pd.DataFrame | None = None,
-) -> list[dict[str, Any]]:
-    values: Mapping[str, float] = {}
-    if status == "ok" and predictions is not None and history is not None:
-        values = {
-            **prediction_metrics(predictions["target"], predictions["probability"]),
-            **training_metrics(history["validation_loss"]),
+    The columns are those of `collect_stacked`; the scenario is the data set's name.
+    """
+    runs = [
+        {
+            **{"scenario": dataset, "method": method, "variant": BASELINE, "fold": fold, "seed": seed},
+            **_fold_run(root / f"{method}-{BASELINE}" / f"fold{fold}-seed{seed}"),
         }
-    key = {"study": study, "method": method, "variant": BASELINE, "fold": fold, "seed": seed}
-    return [{**key, "metric": metric, "value": values.get(metric, math.nan), "status": status} for metric in METRICS]
+        for method, fold, seed in product(methods, range(folds), seeds)
+    ]
+    return _long(pd.DataFrame(runs), study)
 
 
-def _table(rows: list[dict[str, Any]], root: Path) -> pd.DataFrame:
-    table = pd.DataFrame(rows).astype({"fold": "Int64", "seed": "int64", "value": "float64"})
-    if (table["status"] == "missing").all():
-        raise CollectError(f"{root}: none of the runs is there; set allow_missing_runs: false, so that they are made")
-    return table
+def _fold_run(folder: Path) -> dict[str, Any]:
+    """Status of a run and, where it is ok, its metrics."""
+    if not (folder / "run.json").exists():
+        return {"status": "missing"}
+    status = read_json(folder / "run.json")["status"]
+    if status != "ok":
+        return {"status": status}
+    predictions = pd.read_parquet(folder / "predictions.parquet", columns=["role", "target", "probability"])
+    test = predictions[predictions["role"] == "test"]
+    history = pd.read_parquet(folder / "history.parquet", columns=["epoch", "validation_loss", "n_eff"])
+    history = history.sort_values("epoch")
+    return {
+        "status": status,
+        **prediction_metrics(test["target"], test["probability"]),
+        **training_metrics(history["validation_loss"], history["n_eff"]),
+    }
+
+
+def _job(record: Path, wanted: pd.MultiIndex) -> pd.DataFrame:
+    """Status and metrics, a row a run, of those runs of a training job that are wanted."""
+    failed = wanted.intersection([tuple(run[key] for key in _RUN) for run in read_json(record)["failed"]])
+    folder, sound = record.parent, wanted.difference(failed, sort=False)
+    predicted = _measure(folder / "predictions.parquet", "sample", ["target", "probability"], prediction_metrics, sound)
+    trained = _measure(folder / "history.parquet", "epoch", ["validation_loss", "n_eff"], training_metrics, sound)
+    apart = predicted.index.symmetric_difference(trained.index)
+    if len(apart):
+        raise CollectError(
+            f"{_name(apart[0])} is in one of predictions.parquet and history.parquet of {folder} only; "
+            "delete the folder, so that its runs are made again"
+        )
+    measured = predicted.join(trained).assign(status="ok")
+    return pd.concat([measured, pd.DataFrame({"status": "failed"}, index=failed)])
+
+
+def _measure(
+    path: Path, position: str, columns: Collection[str], metrics: _Metrics, wanted: pd.MultiIndex
+) -> pd.DataFrame:
+    """Metrics of two columns of a file, a row a run; runs of equal length are computed together."""
+    frame = pd.read_parquet(path, columns=[*_RUN, position, *columns])
+    groups = frame.groupby(_RUN, sort=False)
+    lengths = groups.size()
+    runs, starts = lengths.index, (lengths.cumsum() - lengths).to_numpy()
+    order = np.lexsort((frame[position], groups.ngroup()))
+    lengths = lengths.where(runs.isin(wanted), 0).to_numpy()
+    parts = [pd.DataFrame(index=runs[:0])]
+    for length in np.unique(lengths[lengths > 0]):
+        which = np.flatnonzero(lengths == length)
+        rows = order[starts[which][:, None] + np.arange(length)]
+        first, second = (frame[column].to_numpy()[rows] for column in columns)
+        parts.append(pd.DataFrame(metrics(first, second), index=runs[which]))
+    return pd.concat(parts)
+
+
+def _long(runs: pd.DataFrame, study: str) -> pd.DataFrame:
+    """One row a run and metric, from one row a run."""
+    if (runs["status"] == "missing").all():
+        raise CollectError(
+            f"study {study}: none of its runs is there; set allow_missing_runs: false, so that they are made"
+        )
+    values = runs.reindex(columns=METRICS).to_numpy(dtype=np.float64)
+    keys = runs.assign(study=study)[[*_KEYS, "status"]]
+    table = keys.loc[keys.index.repeat(len(METRICS))].assign(metric=np.tile(METRICS, len(runs)), value=values.ravel())
+    table = table.astype({"fold": "Int64", "seed": "int64", "status": "str"})
+    return table[[*_KEYS, "metric", "value", "status"]].reset_index(drop=True)
+
+
+def _name(run: tuple[str, str, str, int]) -> str:
+    scenario, method, variant, seed = run
+    return f"run {scenario}/{method}-{variant}, seed {seed}"

@@ -1,21 +1,14 @@
-"""Metrics of a run: of its predictions on the test split, and of its losses on the validation split."""
+"""Metrics of runs: of their predictions on the test split, and of their epochs. Many runs at once, in numpy alone."""
 
 from __future__ import annotations
 
 import numpy as np
-from imblearn.metrics import geometric_mean_score, specificity_score
-from numpy.typing import ArrayLike
-from sklearn.metrics import (
-    balanced_accuracy_score,
-    f1_score,
-    precision_score,
-    recall_score,
-    roc_auc_score,
-)
+from numpy.typing import ArrayLike, NDArray
 
 from fossil.evaluation.regret import area_under_regret_curve, dynamic_regret_terms, static_regret_terms
 
 THRESHOLD = 0.5
+CALIBRATION_BINS = 10
 
 METRICS = (
     "auc",
@@ -26,46 +19,132 @@ METRICS = (
     "f1",
     "g_mean",
     "balanced_error",
+    "expected_calibration_error",
+    "brier_score",
+    "area_under_risk_coverage",
     "static_regret",
     "dynamic_regret",
     "area_under_regret_curve",
+    "n_eff",
 )
 
 
-def prediction_metrics(targets: ArrayLike, probabilities: ArrayLike) -> dict[str, float]:
+def prediction_metrics(targets: ArrayLike, probabilities: ArrayLike) -> dict[str, NDArray[np.float64]]:
     """Metrics of binary predictions; the decision is probability >= 0.5, the positive class is 1.
 
     Parameters
     ----------
-    targets : array, shape (n,)
-        0 or 1; both must occur.
-    probabilities : array, shape (n,)
-        Probability of class 1.
+    targets : array, shape (..., n)
+        0 or 1; both must occur in every run.
+    probabilities : array, shape (..., n)
+        Probability of class 1, in [0, 1].
 
     Returns
     -------
-    dict
+    dict of array, shape (...)
         Precision is 0 where nothing was predicted positive.
+
+    Raises
+    ------
+    ValueError
+        Where a run has one class only, so that recall or specificity and AUC are not defined.
     """
-    y, p = np.asarray(targets), np.asarray(probabilities)
-    decided = (p >= THRESHOLD).astype(y.dtype)
-    balanced_accuracy = balanced_accuracy_score(y, decided)
+    p = np.asarray(probabilities, dtype=np.float64)
+    positive, p = np.broadcast_arrays(np.asarray(targets) == 1, p)
+    if not (positive.any(axis=-1) & ~positive.all(axis=-1)).all():
+        raise ValueError("targets of a run are all of one class; metrics need both classes in the test split")
+    decided = p >= THRESHOLD
+    hits = (decided & positive).sum(axis=-1)
+    recall = hits / positive.sum(axis=-1)
+    specificity = (~decided & ~positive).sum(axis=-1) / (~positive).sum(axis=-1)
     return {
-        "auc": float(roc_auc_score(y, p)),
-        "balanced_accuracy": float(balanced_accuracy),
-        "recall": float(recall_score(y, decided)),
-        "specificity": float(specificity_score(y, decided)),
-        "precision": float(precision_score(y, decided, zero_division=0)),
-        "f1": float(f1_score(y, decided, zero_division=0)),
-        "g_mean": float(geometric_mean_score(y, decided)),
-        "balanced_error": float(1 - balanced_accuracy),
+        "auc": area_under_roc_curve(positive, p),
+        "balanced_accuracy": (recall + specificity) / 2,
+        "recall": recall,
+        "specificity": specificity,
+        "precision": hits / np.maximum(decided.sum(axis=-1), 1),
+        "f1": 2 * hits / (decided.sum(axis=-1) + positive.sum(axis=-1)),
+        "g_mean": np.sqrt(recall * specificity),
+        "balanced_error": 1 - (recall + specificity) / 2,
+        "expected_calibration_error": expected_calibration_error(positive, p),
+        "brier_score": ((p - positive) ** 2).mean(axis=-1),
+        "area_under_risk_coverage": area_under_risk_coverage(decided != positive, np.maximum(p, 1 - p)),
     }
 
 
-def training_metrics(validation_losses: ArrayLike) -> dict[str, float]:
-    """Regret of a run from its validation loss after each epoch, shape (T,)."""
+def training_metrics(validation_losses: ArrayLike, n_eff: ArrayLike) -> dict[str, NDArray[np.float64]]:
+    """Regret and mean effective sample size of runs.
+
+    Parameters
+    ----------
+    validation_losses : array, shape (..., T)
+        Loss on the validation split after each epoch.
+    n_eff : array, shape (..., T)
+        Kish's effective sample size of each epoch's weights, in samples.
+
+    Returns
+    -------
+    dict of array, shape (...)
+    """
     return {
-        "static_regret": float(static_regret_terms(validation_losses).mean()),
-        "dynamic_regret": float(dynamic_regret_terms(validation_losses).mean()),
-        "area_under_regret_curve": float(area_under_regret_curve(validation_losses)),
+        "static_regret": static_regret_terms(validation_losses).mean(axis=-1),
+        "dynamic_regret": dynamic_regret_terms(validation_losses).mean(axis=-1),
+        "area_under_regret_curve": area_under_regret_curve(validation_losses),
+        "n_eff": np.asarray(n_eff, dtype=np.float64).mean(axis=-1),
     }
+
+
+def area_under_roc_curve(positive: NDArray[np.bool_], scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Share of pairs of a positive and a negative that the scores order rightly, ties half; (..., n) to (...).
+
+    Computed from mean ranks (Mann and Whitney 1947).
+    """
+    order, first, last = _sorted_ties(scores)
+    mean_ranks = (first + last) / 2 + 1
+    n1 = positive.sum(axis=-1)
+    rank_sum = (mean_ranks * np.take_along_axis(positive, order, axis=-1)).sum(axis=-1)
+    return (rank_sum - n1 * (n1 + 1) / 2) / (n1 * (positive.shape[-1] - n1))
+
+
+def expected_calibration_error(positive: NDArray[np.bool_], probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean distance between probability and frequency of class 1, over bins of equal width; (..., n) to (...).
+
+    Bin k is [k/10, (k + 1)/10), and 1 has a bin of its own, as in torchmetrics' ``BinaryCalibrationError`` with norm
+    l1; each bin counts by its samples (Naeini et al. 2015).
+    """
+    shape, n = probabilities.shape[:-1], probabilities.shape[-1]
+    edges = np.arange(CALIBRATION_BINS + 1) / CALIBRATION_BINS
+    bins = np.searchsorted(edges, probabilities.reshape(-1, n), side="right") - 1
+    runs = len(bins)
+    cells = bins + np.arange(runs)[:, None] * len(edges)
+    gaps = np.bincount(cells.ravel(), weights=(positive - probabilities).ravel(), minlength=runs * len(edges))
+    return np.abs(gaps).reshape(runs, len(edges)).sum(axis=-1).reshape(shape) / n
+
+
+def area_under_risk_coverage(wrong: NDArray[np.bool_], confidences: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean over k = 1 .. n of the share of wrong decisions among the k surest; (..., n) to (...).
+
+    Geifman and El-Yaniv (2017). Of samples that are equally sure any order may come first: theirs is the mean over all
+    orders.
+    """
+    order, first, last = _sorted_ties(-confidences)
+    errors = np.take_along_axis(wrong, order, axis=-1).cumsum(axis=-1)
+    before = np.where(first > 0, np.take_along_axis(errors, np.maximum(first - 1, 0), axis=-1), 0)
+    of_ties = np.take_along_axis(errors, last, axis=-1) - before
+    at = np.arange(wrong.shape[-1])
+    expected = before + of_ties * (at - first + 1) / (last - first + 1)
+    return (expected / (at + 1)).mean(axis=-1)
+
+
+def _sorted_ties(values: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """Order along the last axis, and for each sorted position the first and last position that ties with it."""
+    order = np.argsort(values, axis=-1, kind="stable")
+    ordered = np.take_along_axis(values, order, axis=-1)
+    n = values.shape[-1]
+    edge = np.ones((*values.shape[:-1], 1), dtype=bool)
+    differs = ordered[..., 1:] != ordered[..., :-1]
+    at = np.arange(n)
+    first = np.maximum.accumulate(np.where(np.concatenate([edge, differs], axis=-1), at, 0), axis=-1)
+    ends = np.where(np.concatenate([differs, edge], axis=-1), at, n - 1)
+    last = np.minimum.accumulate(ends[..., ::-1], axis=-1)[..., ::-1]
+    return order, first, last

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 
 import torch
 from torch import Tensor
@@ -46,11 +46,9 @@ def sensitivities(
         Samples in no part have sensitivity 0.
     """
     total = _count(problem.validation)
-    slope = _sum_of_parts(
-        lambda part: gradient(lambda p: part.losses(p).sum(-1) / total, problem.parameters), problem.validation
-    )
+    slope = _sum_of_parts(lambda part: _mean_gradient(part, problem.parameters, total), problem.validation)
     with plain_attention():
-        if len(problem.train) == 1 and not problem.curvature and not finite_differences:
+        if len(problem.train) == 1 and not (problem.curvature or finite_differences or problem.train[0].closed):
             (part,) = problem.train
             kept = KeptGraph.of(
                 lambda leaves, own: (own * part.losses(leaves)).sum(-1),
@@ -60,9 +58,22 @@ def sensitivities(
             solution = solve(kept.product, slope)
             return _in_table([(part, kept.by_coefficients(solution.solution))], coefficients), solution
         solution = solve(_training_curvature(problem, coefficients, finite_differences), slope)
-    derivative = partial(finite_difference_jvp, stack=problem.stack) if finite_differences else per_sample_jvp
-    found = [(part, derivative(part.losses, problem.parameters, solution.solution)) for part in problem.train]
+    found = [(part, _derivative(part, problem, solution.solution, finite_differences)) for part in problem.train]
     return _in_table(found, coefficients), solution
+
+
+def _mean_gradient(part: Part, parameters: Vector, total: int) -> Vector:
+    if part.closed:
+        return part.closed.gradient(torch.full(part.index.shape, 1 / total, dtype=parameters[0].dtype))
+    return gradient(lambda p: part.losses(p).sum(-1) / total, parameters)
+
+
+def _derivative(part: Part, problem: BilevelProblem, direction: Vector, finite_differences: bool) -> Tensor:
+    if finite_differences:
+        return finite_difference_jvp(part.losses, problem.parameters, direction, stack=problem.stack)
+    if part.closed:
+        return part.closed.derivative(direction)
+    return per_sample_jvp(part.losses, problem.parameters, direction)
 
 
 def _in_table(found: Sequence[tuple[Part, Tensor]], like: Tensor) -> Tensor:
@@ -78,17 +89,19 @@ def _training_curvature(problem: BilevelProblem, coefficients: Tensor, finite_di
     parts = problem.curvature or problem.train
     scale = _count(problem.train) / _count(parts)
 
-    def objective(part: Part) -> Callable[[Vector], Tensor]:
-        own = scale * coefficients.gather(-1, part.index)
-        return lambda parameters: (own * part.losses(parameters)).sum(-1)
-
     def product_of(part: Part) -> Product:
-        if finite_differences:
-            return finite_difference_product(objective(part), problem.parameters, stack=problem.stack)
-        return hessian_vector_product(objective(part), problem.parameters)
+        own = scale * coefficients.gather(-1, part.index)
 
-    if len(parts) == 1:
-        return product_of(parts[0])
+        def objective(parameters: Vector) -> Tensor:
+            return (own * part.losses(parameters)).sum(-1)
+
+        if finite_differences:
+            return finite_difference_product(objective, problem.parameters, stack=problem.stack)
+        return part.closed.curvature(own) if part.closed else hessian_vector_product(objective, problem.parameters)
+
+    if len(parts) == 1 or all(part.closed for part in parts):
+        products = [product_of(part) for part in parts]
+        return lambda v: _sum(product(v) for product in products)
     return lambda v: _sum_of_parts(lambda part: product_of(part)(v), parts)
 
 
@@ -97,8 +110,8 @@ def _count(parts: Sequence[Part]) -> int:
 
 
 def _sum_of_parts(function: Callable[[Part], Vector], parts: Sequence[Part]) -> Vector:
-    first, *others = parts
-    total = function(first)
-    for part in others:
-        total = tuple(a + b for a, b in zip(total, function(part), strict=True))
-    return total
+    return _sum(function(part) for part in parts)
+
+
+def _sum(vectors: Iterable[Vector]) -> Vector:
+    return reduce(lambda total, vector: tuple(a + b for a, b in zip(total, vector, strict=True)), vectors)

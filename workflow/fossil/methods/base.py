@@ -1,8 +1,9 @@
-"""What a weighting method is: a batch and the progress of training in, per-sample losses and weights out.
+"""What a weighting method is: samples and the progress of training in, per-sample losses and weights out.
 
-A method that learns its weights also has hooks, which the training loops call: ``start`` once, ``before_epoch`` with
-all training samples, ``before_step`` with the batch and the model as a function of its parameters, ``after_epoch`` with
-the whole bilevel problem. By default they do nothing.
+Weights are asked for once an epoch, for all training samples, unless a method says that it needs the model's outputs
+for them. A method that learns its weights also has hooks, which the training loops call: ``start`` once,
+``before_epoch`` with all training samples, ``before_step`` with the batch and the model as a function of its
+parameters, ``after_epoch`` with the whole bilevel problem. By default they do nothing.
 """
 
 from __future__ import annotations
@@ -95,18 +96,20 @@ class Lookahead:
         The parameters that the batch's logits depend on; leading axes count the models of a stack.
     learning_rate : float
         Of the optimiser.
+    gradient : callable
+        From weights w, shape (..., n), to the gradient of mean_i w_i l_i on the batch by the parameters.
     derivative : callable
-        From a direction v to the derivative <v, grad l_i> of the cross-entropy of each sample of the batch, shape
-        (..., n).
-    validation_loss : callable
+        From a direction v to the derivative <v, grad l_i> of each sample's loss, shape (..., n).
+    validation_gradient : callable
         From parameters and a number of samples to the mean cross-entropy on so many validation samples drawn anew,
-        shape (...).
+        shape (...), and its gradient by the parameters.
     """
 
     parameters: Vector
     learning_rate: float
+    gradient: Callable[[Tensor], Vector]
     derivative: Callable[[Vector], Tensor]
-    validation_loss: Callable[[Vector, int], Tensor]
+    validation_gradient: Callable[[Vector, int], tuple[Tensor, Vector]]
 
 
 ParameterSet = Literal["all", "head"]
@@ -116,9 +119,14 @@ number of training samples, drawn at random, whose curvature is taken (None: all
 
 
 class Method:
-    """A weighting method: cross-entropy with equal weights unless a subclass says otherwise."""
+    """A weighting method: cross-entropy with equal weights unless a subclass says otherwise.
+
+    ``uses_difficulty`` says whether its weights look at difficulty. With ``weights_each_step`` they are asked for at
+    each step, with the batch; otherwise once an epoch, after ``before_epoch``.
+    """
 
     uses_difficulty: ClassVar[bool] = False
+    weights_each_step: ClassVar[bool] = False
     options_type: ClassVar[type[Strict]] = NoOptions
 
     def __init__(self, options: Any) -> None:
@@ -128,9 +136,9 @@ class Method:
         """Per-sample losses, shape (..., n)."""
         return cross_entropy(batch.logits, batch.targets)
 
-    def weights(self, batch: Batch, progress: Progress) -> Tensor:
+    def weights(self, samples: Samples, progress: Progress) -> Tensor:
         """Per-sample weights, shape (..., n), non-negative and without gradient."""
-        return torch.ones_like(batch.difficulty)
+        return torch.ones_like(samples.difficulty)
 
     def start(
         self, generators: Sequence[torch.Generator], *, stacked: bool, dtype: torch.dtype, device: torch.device
@@ -159,6 +167,12 @@ class Method:
         return {}
 
 
+def method_class(target: str) -> type[Method]:
+    """Find a method's class from its place, "module:Class"."""
+    module, name = target.split(":")
+    return getattr(importlib.import_module(module), name)
+
+
 def make_method(target: str, options: Mapping[str, Any]) -> Method:
     """Make a method from its place, "module:Class", and its options.
 
@@ -167,6 +181,5 @@ def make_method(target: str, options: Mapping[str, Any]) -> Method:
     pydantic.ValidationError
         If an option is unknown, missing in type or out of range.
     """
-    module, name = target.split(":")
-    cls: type[Method] = getattr(importlib.import_module(module), name)
+    cls = method_class(target)
     return cls(cls.options_type.model_validate(dict(options)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from fossil.config import CurriculumOptions
-from fossil.methods.base import Batch, Method, Progress
+from fossil.methods.base import Method, Progress, Samples
 from fossil.schedules import temperature
 
 
@@ -15,5 +15,5 @@ class Curriculum(Method):
     uses_difficulty = True
     options_type = CurriculumOptions
 
-    def weights(self, batch: Batch, progress: Progress) -> Tensor:
-        return (-batch.difficulty / temperature(progress.fraction, self.options.temperature)).exp()
+    def weights(self, samples: Samples, progress: Progress) -> Tensor:
+        return (-samples.difficulty / temperature(progress.fraction, self.options.temperature)).exp()

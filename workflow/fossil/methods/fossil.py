@@ -9,7 +9,7 @@ from torch import Tensor
 
 from fossil.config import FossilOptions
 from fossil.difficulty import stage_of, stage_thresholds
-from fossil.methods.base import Batch, Method, Progress, Samples
+from fossil.methods.base import Method, Progress, Samples
 from fossil.methods.class_weights import effective_number_weights, inverse_prior_weights
 from fossil.schedules import augmentation_penalty, temperature, warmup
 
@@ -35,8 +35,8 @@ class Fossil(Method):
         if self.options.stage_mode:
             self._thresholds = stage_thresholds(samples.difficulty, self.options.stage_quantiles)
 
-    def weights(self, batch: Batch, progress: Progress) -> Tensor:
-        return closed_form(batch, self.options, progress, thresholds=self._thresholds)
+    def weights(self, samples: Samples, progress: Progress) -> Tensor:
+        return closed_form(samples, self.options, progress, thresholds=self._thresholds)
 
 
 def closed_form(

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from fossil.config import FossilBilevelOptions
 from fossil.difficulty import stage_thresholds
-from fossil.methods.base import Batch, MakeProblem, Method, Progress, Samples
+from fossil.methods.base import MakeProblem, Method, Progress, Samples
 from fossil.methods.fossil import closed_form
 from fossil.schedules import augmentation_penalty
 from fossil.upper_level import BilevelWeights
@@ -37,10 +37,10 @@ class FossilBilevel(Method):
         penalty = augmentation_penalty(progress.fraction, initial)
         self.upper = BilevelWeights(start, samples.is_augmented, penalty=penalty, options=self.options)
 
-    def weights(self, batch: Batch, progress: Progress) -> Tensor:
+    def weights(self, samples: Samples, progress: Progress) -> Tensor:
         if self.upper is None:
             raise ValueError("the bilevel weights start at epoch 0, which before_epoch has not seen")
-        return self.upper(batch.index)
+        return self.upper(samples.index)
 
     def after_epoch(self, make_problem: MakeProblem, progress: Progress) -> None:
         if self.upper is not None:

@@ -9,9 +9,8 @@ import torch
 from torch import Tensor
 
 from fossil.config import MetaWeightNetOptions
-from fossil.hypergradient.derivatives import gradient
+from fossil.fused_adam import FusedAdam
 from fossil.methods.base import Batch, Lookahead, Method, Progress
-from fossil.problem import Vector
 
 
 class MetaWeightNet(Method):
@@ -23,6 +22,7 @@ class MetaWeightNet(Method):
     through the step, as in the authors' code, gives the same.
     """
 
+    weights_each_step = True
     options_type = MetaWeightNetOptions
 
     def start(
@@ -33,34 +33,29 @@ class MetaWeightNet(Method):
         layers = (torch.stack(parts) if stacked else parts[0] for parts in zip(*nets, strict=True))
         self.net = [layer.to(dtype=dtype, device=device).requires_grad_() for layer in layers]
         # The derivative is proportional to the model's learning rate; a larger eps would let that choose the step.
-        self.optimiser = torch.optim.Adam(self.net, lr=options.learning_rate, eps=1e-15, fused=True)
+        self.optimiser = FusedAdam(self.net, learning_rate=options.learning_rate, eps=1e-15)
         self._validation_losses: list[Tensor] = []
 
-    def weights(self, batch: Batch, progress: Progress) -> Tensor:
+    def weights(self, samples: Batch, progress: Progress) -> Tensor:
         with torch.no_grad():
-            return self._value(self.losses(batch).detach())
+            return self._value(self.losses(samples).detach())
 
     def before_step(self, batch: Batch, losses: Tensor, lookahead: Lookahead) -> None:
         with torch.enable_grad():
             values = self._value(losses.detach())
-        slope = self.weight_derivative(losses, values.detach(), lookahead)
-        self.optimiser.zero_grad(set_to_none=True)
-        values.backward(slope)
+        slope = self.weight_derivative(values.detach(), lookahead)
+        for layer, change in zip(self.net, torch.autograd.grad(values, self.net, slope), strict=True):
+            layer.grad = change
         self.optimiser.step()
 
-    def weight_derivative(self, losses: Tensor, weights: Tensor, lookahead: Lookahead) -> Tensor:
+    def weight_derivative(self, weights: Tensor, lookahead: Lookahead) -> Tensor:
         """Differentiate the validation loss after a step by the weights of that step, shape (..., n)."""
         parameters, rate = lookahead.parameters, lookahead.learning_rate
-        steps = torch.autograd.grad((weights * losses).mean(-1).sum(), parameters, retain_graph=True)
+        steps = lookahead.gradient(weights)
         ahead = tuple(torch.add(p.detach(), step, alpha=-rate) for p, step in zip(parameters, steps, strict=True))
-
-        def validation_loss(at: Vector) -> Tensor:
-            value = lookahead.validation_loss(at, self.options.meta_batch_size)
-            self._validation_losses.append(value.detach())
-            return value
-
-        slope = gradient(validation_loss, ahead)
-        return -rate / losses.shape[-1] * lookahead.derivative(slope)
+        value, slope = lookahead.validation_gradient(ahead, self.options.meta_batch_size)
+        self._validation_losses.append(value.detach())
+        return -rate / weights.shape[-1] * lookahead.derivative(slope)
 
     def report(self) -> dict[str, Tensor]:
         value = torch.stack(self._validation_losses).mean(0)

@@ -5,22 +5,22 @@ from __future__ import annotations
 from torch import Tensor
 
 from fossil.config import EffectiveNumberOptions
-from fossil.methods.base import Batch, Method, Progress
+from fossil.methods.base import Method, Progress, Samples
 from fossil.methods.class_weights import effective_number_weights, inverse_prior_weights
 
 
 class Static(Method):
     """Class-balanced weights 1/(K p(y)): all samples that the priors count weigh the same by class, in total."""
 
-    def weights(self, batch: Batch, progress: Progress) -> Tensor:
-        return batch.of_class(inverse_prior_weights(batch.class_counts))
+    def weights(self, samples: Samples, progress: Progress) -> Tensor:
+        return samples.of_class(inverse_prior_weights(samples.class_counts))
 
 
 class StaticInverted(Method):
     """Weights K p(y), proportional to the prior: what the paper's static row fits, against its text."""
 
-    def weights(self, batch: Batch, progress: Progress) -> Tensor:
-        return batch.of_class(batch.classes * batch.class_priors)
+    def weights(self, samples: Samples, progress: Progress) -> Tensor:
+        return samples.of_class(samples.classes * samples.class_priors)
 
 
 class EffectiveNumber(Method):
@@ -28,5 +28,5 @@ class EffectiveNumber(Method):
 
     options_type = EffectiveNumberOptions
 
-    def weights(self, batch: Batch, progress: Progress) -> Tensor:
-        return batch.of_class(effective_number_weights(batch.class_counts, beta=self.options.beta))
+    def weights(self, samples: Samples, progress: Progress) -> Tensor:
+        return samples.of_class(effective_number_weights(samples.class_counts, beta=self.options.beta))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import matplotlib
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from fossil.config import DATASETS, METHODS
 from fossil.files import atomic_path
@@ -49,12 +50,34 @@ METRIC_LABELS = {
     "precision": "Precision",
     "specificity": "Specificity",
     "balanced_error": "Balanced error",
+    "expected_calibration_error": "Expected calibration error",
+    "brier_score": "Brier score",
+    "area_under_risk_coverage": "Area under risk-coverage curve",
     "static_regret": "Static regret",
     "dynamic_regret": "Dynamic regret",
     "area_under_regret_curve": "Area under regret curve",
+    "n_eff": "Effective sample size",
 }
 
-LOWER_IS_BETTER = frozenset({"balanced_error", "static_regret", "dynamic_regret", "area_under_regret_curve"})
+LOWER_IS_BETTER = frozenset(
+    {
+        "balanced_error",
+        "expected_calibration_error",
+        "brier_score",
+        "area_under_risk_coverage",
+        "static_regret",
+        "dynamic_regret",
+        "area_under_regret_curve",
+    }
+)
+
+_UP, _DOWN = "\N{UPWARDS ARROW}", "\N{DOWNWARDS ARROW}"
+
+ARROWS = f"{_UP} higher is better, {_DOWN} lower is better"
+"""What the arrows of ``metric_title`` mean."""
+
+SMALL = 6.5
+"""The smallest font in points."""
 
 _FURTHER = (
     ("#33BBEE", "H"),
@@ -108,6 +131,29 @@ def method_look(method: str) -> tuple[str, str]:
         return METHOD_COLOURS[method], METHOD_MARKERS[method]
     others = [name for name in [*METHODS, method] if name not in METHOD_COLOURS]
     return _FURTHER[others.index(method) % len(_FURTHER)]
+
+
+def metric_title(metric: str) -> str:
+    """Name of a metric with an arrow in the direction of better; ``ARROWS`` explains it."""
+    return f"{METRIC_LABELS[metric]} {_DOWN if metric in LOWER_IS_BETTER else _UP}"
+
+
+def method_handle(method: str, label: str) -> Line2D:
+    """Entry of a legend for a line with a method's colour and marker."""
+    colour, marker = method_look(method)
+    look = {"color": colour, "marker": marker, "markersize": 7 if marker == "*" else 5}
+    return Line2D([], [], markeredgecolor="0.25", markeredgewidth=0.4, label=label, **look)
+
+
+def mark_line(line: Line2D, method: str, *, place: int, of: int) -> None:
+    """Give a line its method's colour, and its marker at five places or so.
+
+    Lines at the same height show their markers in turn: this one is number ``place`` of ``of``.
+    """
+    colour, marker = method_look(method)
+    every = max(1, len(line.get_xdata()) // 5)
+    line.set(color=colour, marker=marker, markevery=(place * every // max(1, of), every))
+    line.set(markersize=4, markeredgecolor="0.25", markeredgewidth=0.3, zorder=3)
 
 
 def figure_title(text: str, dataset: str) -> str:

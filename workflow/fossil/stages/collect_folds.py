@@ -13,6 +13,7 @@ class Settings(Strict):
     """The runs that there should be."""
 
     study: str
+    dataset: str
     methods: list[str]
     folds: int
     seeds: list[int]
@@ -21,6 +22,11 @@ class Settings(Strict):
 def run(settings: Settings, *, runs: Path, metrics: Path) -> None:
     """Write the long table of metrics."""
     table = collect_folds(
-        runs, study=settings.study, methods=settings.methods, folds=settings.folds, seeds=settings.seeds
+        runs,
+        study=settings.study,
+        dataset=settings.dataset,
+        methods=settings.methods,
+        folds=settings.folds,
+        seeds=settings.seeds,
     )
     write_parquet(metrics, table)

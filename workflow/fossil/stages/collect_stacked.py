@@ -1,10 +1,10 @@
-"""Compute the metrics of every run of a synthetic scenario."""
+"""Compute the metrics of every run of a synthetic study."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from fossil.config import Strict
+from fossil.config import Block, Strict
 from fossil.evaluation.collect import collect_stacked
 from fossil.files import write_parquet
 
@@ -13,11 +13,11 @@ class Settings(Strict):
     """The runs that there should be."""
 
     study: str
-    methods: list[str]
+    blocks: list[Block]
     seeds: list[int]
 
 
-def run(settings: Settings, *, runs: Path, metrics: Path) -> None:
-    """Write the long table of metrics."""
-    table = collect_stacked(runs, study=settings.study, methods=settings.methods, seeds=settings.seeds)
+def run(settings: Settings, *, records: list[Path], metrics: Path) -> None:
+    """Write the long table of metrics; the files of a training job's runs lie beside its record."""
+    table = collect_stacked(records, study=settings.study, blocks=settings.blocks, seeds=settings.seeds)
     write_parquet(metrics, table)

@@ -1,4 +1,4 @@
-"""Test the differences between every method and the reference, on every metric."""
+"""Test the differences between every row of a study and its block's reference, on every metric."""
 
 from __future__ import annotations
 
@@ -7,28 +7,26 @@ from typing import Any
 
 import pandas as pd
 
-from fossil.config import Statistics, Strict
-from fossil.evaluation.statistics import compare_methods
+from fossil.config import Block, Statistics, Strict
+from fossil.evaluation.statistics import compare
 from fossil.files import write_csv
 
 
 class Settings(Strict):
-    """What the comparison needs to know."""
+    """What is compared with what, and how."""
 
     study: str
-    methods: list[str]
-    reference: str
+    blocks: list[Block]
     statistics: Statistics
     allow_missing_runs: bool
 
 
 def run(settings: Settings, *, metrics: Path, statistics: Path) -> dict[str, Any]:
     """Read the metrics (Parquet), write the comparisons (CSV); returns how many and how many pairs they lack."""
-    compared = compare_methods(
+    compared = compare(
         pd.read_parquet(metrics),
         study=settings.study,
-        methods=settings.methods,
-        reference=settings.reference,
+        blocks=settings.blocks,
         statistics=settings.statistics,
         allow_missing=settings.allow_missing_runs,
     )

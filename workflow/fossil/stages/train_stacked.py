@@ -1,100 +1,144 @@
-"""Train all seeds of one method on one synthetic scenario, together."""
+"""Train arms of the synthetic study one after another, all seeds of an arm together."""
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Iterable, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 from torch import Tensor
 
-from fossil.config import Strict, SyntheticScenario, SyntheticTraining
-from fossil.data.synthetic import SyntheticData, make_synthetic
-from fossil.difficulty import Proxy
+from fossil.config import Proxy, Strict, SyntheticTraining
+from fossil.config.arms import Arm
+from fossil.data.splits import SyntheticData, read_problems
 from fossil.files import write_parquet
 from fossil.logs import logger, progress
-from fossil.methods.base import make_method
+from fossil.methods.base import Method, make_method, method_class
+from fossil.methods.together import Together, can_share
 from fossil.training.device import prepare_device
 from fossil.training.stacked import StackedResult, score_training_samples, train_stacked
 
 
 class Settings(Strict):
-    """A scenario, a method and how to train.
+    """The arms and how to train.
 
-    ``scorer`` is the baseline whose frozen scores are the difficulty; null for scores of the trained models themselves.
+    ``scorer`` is the baseline whose scores are the difficulty of arms with a frozen one; null where no arm has.
     """
 
-    scenario: SyntheticScenario
-    scenario_name: str
-    method: dict[str, Any]
-    method_name: str
+    batch: str
+    arms: list[Arm]
     seeds: list[int]
-    proxy: Proxy
     scorer: dict[str, Any] | None
     training: SyntheticTraining
 
 
-def run(settings: Settings, *, predictions: Path, history: Path) -> dict[str, Any]:
-    """Write the test predictions and the epochs of every seed; difficulty is frozen where there is a scorer."""
+def run(settings: Settings, *, problems: list[Path], predictions: Path, history: Path) -> dict[str, Any]:
+    """Read the tables of the problems, write the test predictions and the epochs of every arm and seed.
+
+    Returns the seconds of training, and the runs whose loss was not finite.
+    """
     prepare_device("cpu", threads=1)
-    method = make_method(**settings.method)
-    data = [make_synthetic(settings.scenario, seed=seed) for seed in settings.seeds]
-    scores = _frozen_scores(data, settings) if settings.scorer else None
-    description = f"train_stacked {settings.scenario_name} {settings.method_name}"
+    trainer = _Trainer(settings, {path.stem: path for path in problems})
+    stacks = trainer.stacks()
+    found: dict[int, tuple[pd.DataFrame, pd.DataFrame]] = {}
+    failed: list[dict[str, Any]] = []
     start = time.perf_counter()
-    result = train_stacked(
-        data,
-        method,
-        settings.training,
-        seeds=settings.seeds,
-        proxy=settings.proxy,
-        difficulty=scores,
-        epochs=partial(_show, description),
-    )
+    for stack in progress(stacks, description=f"train_stacked {settings.batch}", total=len(stacks)):
+        for arm, data, result in trainer.train(stack):
+            keys = {"scenario": arm.scenario, "method": arm.method, "variant": arm.variant}
+            tables = _predictions(data, result, settings.seeds, keys), _history(result, settings.seeds, keys)
+            found[settings.arms.index(arm)] = tables
+            for place, epoch in result.failed.items():
+                failed.append({**keys, "seed": settings.seeds[place], "reason": f"loss not finite in epoch {epoch}"})
+                logger.warning("failed: %s", failed[-1])
     seconds = time.perf_counter() - start
-    write_parquet(predictions, _predictions(data, result, settings.seeds))
-    write_parquet(history, _history(result, settings.seeds))
-    failed = {str(settings.seeds[k]): f"loss not finite in epoch {epoch}" for k, epoch in result.failed.items()}
-    for seed, reason in failed.items():
-        logger.warning("seed %s failed: %s", seed, reason)
-    return {"training_seconds": round(seconds, 3), "failed_seeds": failed}
+    tables = zip(*(found[place] for place in range(len(settings.arms))), strict=True)
+    for path, parts in zip((predictions, history), tables, strict=True):
+        write_parquet(path, pd.concat(parts, ignore_index=True))
+    return {"training_seconds": round(seconds, 3), "stacks": len(stacks), "failed": failed}
 
 
-def _frozen_scores(data: Sequence[SyntheticData], settings: Settings) -> Tensor:
-    scorer = train_stacked(
-        data,
-        make_method(**settings.scorer),
-        settings.training,
-        seeds=settings.seeds,
-        proxy=settings.proxy,
-        epochs=partial(_show, "difficulty of the training samples"),
-    )
-    if scorer.failed:
-        failed = sorted(settings.seeds[k] for k in scorer.failed)
-        raise FloatingPointError(f"the baseline that scores difficulty failed for seeds {failed}")
-    return score_training_samples(scorer.model, data, proxy=settings.proxy)
+class _Trainer:
+    """Keeps what several arms share: problems, and frozen scores of difficulty."""
+
+    def __init__(self, settings: Settings, files: dict[str, Path]) -> None:
+        self._settings = settings
+        self._files = files
+        self._problems = cache(self._read)
+        self._scores = cache(self._score)
+
+    def stacks(self) -> list[list[Arm]]:
+        """Put arms that can be trained as one stack together, as many as fit the processor's cache."""
+        alike: dict[str, list[Arm]] = {}
+        for arm in self._settings.arms:
+            shares = can_share(method_class(arm.target))
+            rows = len(self._problems(arm.scenario)[0].train.targets)
+            key = json.dumps([arm.target, {} if shares else arm.options, arm.proxy, arm.source, rows], sort_keys=True)
+            alike.setdefault(key, []).append(arm)
+        most = max(1, _MODELS_TOGETHER // len(self._settings.seeds))
+        return [arms[start : start + most] for arms in alike.values() for start in range(0, len(arms), most)]
+
+    def train(self, arms: Sequence[Arm]) -> Iterator[tuple[Arm, list[SyntheticData], StackedResult]]:
+        """Train arms as one stack; gives each with its problems and what its models ended with."""
+        first = arms[0]
+        proxy = first.proxy or "softmax"  # a method without difficulty never asks for scores
+        scores = None
+        if first.source == "frozen":
+            scores = torch.cat([self._scores(arm.scenario, proxy) for arm in arms])
+        methods = [make_method(arm.target, arm.options) for arm in arms]
+        same = all(arm.options == first.options for arm in arms)
+        data = [problem for arm in arms for problem in self._problems(arm.scenario)]
+        result = self._train(data, methods[0] if same else Together(methods), proxy=proxy, scores=scores)
+        for place, arm in enumerate(arms):
+            yield arm, self._problems(arm.scenario), result.part(place, of=len(arms))
+
+    def _train(
+        self, data: list[SyntheticData], method: Method, *, proxy: Proxy, scores: Tensor | None
+    ) -> StackedResult:
+        training, seeds = self._settings.training, self._settings.seeds
+        copies = len(data) // len(seeds)
+        return train_stacked(data, method, training, seeds=seeds * copies, proxy=proxy, difficulty=scores)
+
+    def _read(self, scenario: str) -> list[SyntheticData]:
+        return read_problems(self._files[scenario], self._settings.seeds)
+
+    def _score(self, scenario: str, proxy: Proxy) -> Tensor:
+        data = self._problems(scenario)
+        if self._settings.scorer is None:
+            raise ValueError("frozen difficulty needs the baseline that scores it; give scorer")
+        scorer = self._train(data, make_method(**self._settings.scorer), proxy=proxy, scores=None)
+        if scorer.failed:
+            failed = sorted(self._settings.seeds[k] for k in scorer.failed)
+            raise FloatingPointError(f"{scenario}: the baseline that scores difficulty failed for seeds {failed}")
+        return score_training_samples(scorer.model, data, proxy=proxy)
 
 
-def _show(description: str, epochs: range) -> Iterable[int]:
-    return progress(epochs, description=description, total=len(epochs))
+_MODELS_TOGETHER = 24
 
 
-def _predictions(data: Sequence[SyntheticData], result: StackedResult, seeds: Sequence[int]) -> pd.DataFrame:
-    frames = [
-        pd.DataFrame({"seed": seed, "sample": np.arange(len(p)), "target": item.test.targets, "probability": p})
-        for seed, item, p in zip(seeds, data, result.probabilities.numpy(), strict=True)
-    ]
-    return pd.concat(frames, ignore_index=True)
+def _predictions(
+    data: Sequence[SyntheticData], result: StackedResult, seeds: Sequence[int], keys: dict[str, str]
+) -> pd.DataFrame:
+    probabilities = result.probabilities.numpy()
+    count = probabilities.shape[1]
+    table = {
+        "seed": np.repeat(seeds, count),
+        "sample": np.tile(np.arange(count), len(seeds)),
+        "target": np.concatenate([item.test.targets for item in data]),
+        "probability": probabilities.flatten(),
+    }
+    return pd.DataFrame({**keys, **table})
 
 
-def _history(result: StackedResult, seeds: Sequence[int]) -> pd.DataFrame:
-    rows = [
-        {"seed": seed, "epoch": epoch, **{key: float(value[k]) for key, value in summary.items()}}
-        for k, seed in enumerate(seeds)
-        for epoch, summary in enumerate(result.history)
-    ]
-    return pd.DataFrame(rows)
+def _history(result: StackedResult, seeds: Sequence[int], keys: dict[str, str]) -> pd.DataFrame:
+    epochs = len(result.history)
+    table = {"seed": np.repeat(seeds, epochs), "epoch": np.tile(np.arange(epochs), len(seeds))}
+    for name in result.history[0]:
+        table[name] = np.stack([epoch[name].double().numpy() for epoch in result.history], axis=1).flatten()
+    return pd.DataFrame({**keys, **table})

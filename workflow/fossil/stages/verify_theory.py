@@ -10,38 +10,39 @@ import numpy as np
 import pandas as pd
 from pydantic import Field, PositiveInt
 
-from fossil.config import Strict, SyntheticScenario
-from fossil.data.synthetic import make_synthetic
+from fossil.config import BASELINE, Strict
 from fossil.evaluation.theory import ROUNDS, verify_theory
 from fossil.evaluation.theory.curvature import SIZES
 from fossil.evaluation.theory.statement import Verdict
-from fossil.files import write_csv, write_parquet
+from fossil.files import read_json, write_csv, write_parquet
 from fossil.training.device import prepare_device
 
 _COLUMNS = ("seed", "epoch", "weighted_train_loss", "weight_mean", "n_eff", "validation_loss")
 
 
 class Settings(Strict):
-    """The runs that are described, and the sizes of what is computed.
+    """The runs that are described, of some methods as configured on one scenario, and the sizes of what is computed.
 
     ``comparable`` are the methods that train on cross-entropy and do not see the validation split.
     """
 
     methods: list[str]
     comparable: list[str]
-    scenario: SyntheticScenario
+    scenario: str
     seed: int
     rounds: PositiveInt = ROUNDS
     sizes: list[PositiveInt] = Field(list(SIZES))
 
 
-def run(settings: Settings, *, histories: list[Path], table: Path, curves: Path) -> dict[str, Any]:
-    """Read ``{method}/history.parquet`` of the runs, write a row a statement (CSV) and the curves (Parquet).
+def run(settings: Settings, *, histories: list[Path], description: Path, table: Path, curves: Path) -> dict[str, Any]:
+    """Read ``{method}/history.parquet`` of the runs and the description of their data (JSON).
+
+    Writes a row a statement (CSV) and the curves (Parquet).
 
     Returns how many statements have each verdict, and how many runs there were.
     """
     prepare_device("cpu", threads=1)
-    runs = _runs(histories, settings)
+    runs = _runs(histories, settings, samples=read_json(description)["splits"]["train"]["rows"])
     statements, drawn = verify_theory(
         runs,
         seed=settings.seed,
@@ -56,18 +57,19 @@ def run(settings: Settings, *, histories: list[Path], table: Path, curves: Path)
     return {"verdicts": counts, "runs": int(runs.groupby(["method", "seed"]).ngroups)}
 
 
-def _runs(histories: list[Path], settings: Settings) -> pd.DataFrame:
+def _runs(histories: list[Path], settings: Settings, *, samples: int) -> pd.DataFrame:
     """Put the histories below each other, in the order of the methods, with the number of training samples."""
-    samples = len(make_synthetic(settings.scenario, seed=settings.seed).train.targets)
-    frames = [_history(path) for path in sorted(histories, key=lambda path: settings.methods.index(path.parent.name))]
+    paths = sorted(histories, key=lambda path: settings.methods.index(path.parent.name))
+    frames = [_history(path, settings.scenario) for path in paths]
     if not frames:
         return pd.DataFrame({"method": [], **dict.fromkeys(["samples", *_COLUMNS], np.empty(0))})
     return pd.concat(frames, ignore_index=True).assign(samples=samples)
 
 
-def _history(path: Path) -> pd.DataFrame:
+def _history(path: Path, scenario: str) -> pd.DataFrame:
     frame = pd.read_parquet(path)
-    missing = [name for name in _COLUMNS if name not in frame.columns]
+    missing = [name for name in ("scenario", "method", "variant", *_COLUMNS) if name not in frame.columns]
     if missing:
         raise ValueError(f"{path}: no column {', '.join(missing)}; delete the file, so that its runs are trained anew")
-    return frame[[*_COLUMNS]].assign(method=path.parent.name)
+    mine = frame[(frame["scenario"] == scenario) & (frame["variant"] == BASELINE)]
+    return mine[["method", *_COLUMNS]]

@@ -26,7 +26,8 @@ def prepare_device(accelerator: Literal["auto", "cpu", "cuda"], *, threads: int)
         raise DeviceError("images.training.accelerator is cuda, but torch finds no CUDA device; set it to cpu or auto")
     device = torch.device("cuda" if available and accelerator != "cpu" else "cpu")
     torch.set_num_threads(threads)
-    torch.use_deterministic_algorithms(True, warn_only=device.type == "cuda")
+    # torch.use_deterministic_algorithms does the same and imports torch's compiler first, which takes a second.
+    torch.set_deterministic_debug_mode("warn" if device.type == "cuda" else "error")
     return device
 
 

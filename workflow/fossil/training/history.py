@@ -16,7 +16,7 @@ def effective_sample_size(weights: Tensor) -> Tensor:
 
 
 def summarise_epoch(
-    *, losses: Tensor, weights: Tensor, targets: Tensor, validation_losses: Tensor | None
+    *, losses: Tensor, weights: Tensor, targets: Tensor, difficulty: Tensor | None, validation_losses: Tensor | None
 ) -> dict[str, Tensor]:
     """Summarise an epoch over the last axis.
 
@@ -24,6 +24,8 @@ def summarise_epoch(
     ----------
     losses, weights, targets : Tensor, shape (..., n)
         Per-sample losses and weights as they were when each sample was trained on, and its class.
+    difficulty : Tensor, shape (..., n), or None
+        What the weights went by; None where they look at no difficulty.
     validation_losses : Tensor, shape (..., m), or None
         Unweighted cross-entropy on the validation split after the epoch.
 
@@ -37,6 +39,7 @@ def summarise_epoch(
         "weighted_train_loss": (weights * losses).mean(-1),
         "weight_mean": weights.mean(-1),
         "n_eff": effective_sample_size(weights),
+        "n_eff_share": effective_sample_size(weights) / weights.shape[-1],
     }
     if validation_losses is not None:
         summary["validation_loss"] = validation_losses.double().mean(-1)
@@ -46,4 +49,21 @@ def summarise_epoch(
     for label in (0, 1):
         members = (targets == label).to(weights.dtype)
         summary[f"weight_mean_class{label}"] = (weights * members).sum(-1) / members.sum(-1)
-    return summary
+    return summary if difficulty is None else summary | _weights_by_third(weights, difficulty, targets)
+
+
+def _weights_by_third(weights: Tensor, difficulty: Tensor, targets: Tensor) -> dict[str, Tensor]:
+    """Mean weights of the easiest, middle and hardest third of each class; NaN for a third without any.
+
+    Samples of equal difficulty stand in the order of the table.
+    """
+    order = (difficulty.double() + 2 * targets).argsort(dim=-1, stable=True)  # by class, then by difficulty
+    sums = torch.nn.functional.pad(weights.gather(-1, order).cumsum(-1), (1, 0))
+    negatives = (targets == 0).sum(-1, keepdim=True)
+    found = {}
+    for label, first, count in ((0, 0 * negatives, negatives), (1, negatives, targets.shape[-1] - negatives)):
+        for third in (1, 2, 3):
+            start, end = (first + count * k // 3 for k in (third - 1, third))
+            total = sums.gather(-1, end) - sums.gather(-1, start)
+            found[f"weight_class{label}_difficulty{third}"] = (total / (end - start)).squeeze(-1)
+    return found

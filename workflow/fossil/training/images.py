@@ -14,7 +14,7 @@ from fossil.config import ImageTraining
 from fossil.data.augmentation import AugmentationParameters, augment, draw_parameters
 from fossil.difficulty import Proxy, difficulty
 from fossil.functional import ModelFunction, RandomState, function_of
-from fossil.hypergradient.derivatives import per_sample_jvp
+from fossil.hypergradient.derivatives import gradient, per_sample_jvp
 from fossil.likelihood import cross_entropy
 from fossil.methods.base import Batch, Lookahead, Method, ParameterSet, Progress, Samples
 from fossil.problem import BilevelProblem, Part, Vector
@@ -104,6 +104,7 @@ class _Run:
         rows = self._scored_rows(online)
         samples = self._samples(rows, torch.arange(len(rows.target), device=self.images.device))
         self.method.before_epoch(samples, progress)
+        known = None if self.method.weights_each_step else self.method.weights(samples, progress)
         draws = np.random.default_rng([self.seed, progress.epoch])
         order = torch.from_numpy(draws.permutation(len(rows.target))).to(self.images.device)
         parameters = draw_parameters(len(rows.target), generator=draws, device=self.images.device)
@@ -111,7 +112,8 @@ class _Run:
         kept: list[tuple[Tensor, Tensor]] = []
         for number, chosen in enumerate(_batches(order, self.training.batch_size)):
             pixels = self._augmented(rows[chosen], parameters[chosen])
-            losses, weights = self._step(pixels, self._samples(rows[chosen], chosen), progress)
+            weights = None if known is None else known[chosen]
+            losses, weights = self._step(pixels, self._samples(rows[chosen], chosen), weights, progress)
             if not losses.isfinite().all():
                 raise FloatingPointError(f"loss not finite in epoch {progress.epoch}, batch {number}")
             kept.append((losses, weights))
@@ -119,7 +121,11 @@ class _Run:
         validation_losses = self._validation_losses(progress.epoch)
         self.method.after_epoch(lambda which, curvature: self._problem(rows, progress, which, curvature), progress)
         summary = summarise_epoch(
-            losses=losses, weights=weights, targets=rows.target[order], validation_losses=validation_losses
+            losses=losses,
+            weights=weights,
+            targets=rows.target[order],
+            difficulty=rows.difficulty[order] if self.method.uses_difficulty else None,
+            validation_losses=validation_losses,
         )
         return {key: float(value) for key, value in (summary | self.method.report()).items()}
 
@@ -140,15 +146,17 @@ class _Run:
             index=index,
         )
 
-    def _step(self, pixels: Tensor, samples: Samples, progress: Progress) -> tuple[Tensor, Tensor]:
+    def _step(
+        self, pixels: Tensor, samples: Samples, weights: Tensor | None, progress: Progress
+    ) -> tuple[Tensor, Tensor]:
         random_state = RandomState.now(pixels.device)
         pixels = _normalise(pixels, self.inputs)
         with _autocast(pixels.device):
             logits = self.model(pixels).float()
         batch = Batch(**vars(samples), logits=logits)
         losses = self.method.losses(batch)
-        self.method.before_step(batch, losses, self._lookahead(pixels, samples.targets, random_state))
-        with torch.no_grad():
+        self.method.before_step(batch, losses, self._lookahead(pixels, samples.targets, losses, random_state))
+        if weights is None:
             weights = self.method.weights(batch, progress)
         self.optimiser.zero_grad(set_to_none=True)
         (weights * losses).mean().backward()
@@ -164,23 +172,34 @@ class _Run:
             raise FloatingPointError(f"validation loss not finite after epoch {epoch}")
         return losses
 
-    def _lookahead(self, pixels: Tensor, targets: Tensor, random_state: RandomState) -> Lookahead:
+    def _lookahead(self, pixels: Tensor, targets: Tensor, losses: Tensor, random_state: RandomState) -> Lookahead:
         function = function_of(self.model)
+        parameters = tuple(p for p in self.model.parameters() if p.requires_grad)
 
-        def losses(at: Vector) -> Tensor:
+        def gradient_of(weights: Tensor) -> Vector:
+            return torch.autograd.grad((weights * losses).mean(), parameters, retain_graph=True)
+
+        def losses_at(at: Vector) -> Tensor:
             with random_state.again(), _autocast(pixels.device):
                 return cross_entropy(function(at, pixels), targets)
 
-        def validation_loss(parameters: Vector, size: int) -> Tensor:
+        def validation_gradient(at: Vector, size: int) -> tuple[Tensor, Vector]:
             positions, classes = self._known_validation()
             chosen = torch.randint(len(positions), (size,), generator=self.generator).to(positions.device)
             shown = _normalise(_to_float(self.images[positions[chosen]]), self.inputs)
-            with random_state.again(), _autocast(pixels.device):
-                return cross_entropy(function(parameters, shown), classes[chosen]).mean()
+            found: list[Tensor] = []
 
-        parameters = tuple(p for p in self.model.parameters() if p.requires_grad)
+            def loss(parameters: Vector) -> Tensor:
+                with random_state.again(), _autocast(pixels.device):
+                    found.append(cross_entropy(function(parameters, shown), classes[chosen]).mean())
+                return found[-1]
+
+            slope = gradient(loss, at)
+            return found[-1].detach(), slope
+
         rate = self.optimiser.param_groups[0]["lr"]
-        return Lookahead(parameters, rate, partial(per_sample_jvp, losses, function.parameters), validation_loss)
+        derivative = partial(per_sample_jvp, losses_at, function.parameters)
+        return Lookahead(parameters, rate, gradient_of, derivative, validation_gradient)
 
     def _problem(
         self, rows: TrainingRows, progress: Progress, parameters: ParameterSet | None, curvature_samples: int | None

@@ -1,28 +1,30 @@
 """Many small models trained at once: one multilayer perceptron a seed, stacked along a leading axis.
 
-Every product is batched over the models, every optimiser step is elementwise, and each model has a random generator of
-its own, so model k of a stack is the model that its seed would give alone, up to the order in which a batched product
-sums. Training amplifies that: in float64 probabilities agree within 1e-10, in float32 they can differ by .1.
+Products go through the models one by one, every optimiser step is elementwise, and each model has a random generator of
+its own, so model k of a stack is, up to rounding, the model that its seed would give alone. Training amplifies that: in
+float64 probabilities agree within 1e-10, also between machines; in float32 they can differ by .1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from fossil.config import SyntheticTraining
-from fossil.data.synthetic import Split, SyntheticData
+from fossil.data.splits import Split, SyntheticData
 from fossil.difficulty import Proxy
 from fossil.difficulty import difficulty as score
+from fossil.fused_adam import FusedAdam
 from fossil.likelihood import cross_entropy
 from fossil.methods.base import Batch, Lookahead, Method, ParameterSet, Progress, Samples
 from fossil.problem import BilevelProblem, Part, Vector
 from fossil.training.history import summarise_epoch
-from fossil.training.perceptron import StackedPerceptron, activations, logits_derivative
+from fossil.training.perceptron import StackedPerceptron, Workspace, activations, backward, forward, logits_changes
+from fossil.training.perceptron_curvature import cross_entropy_forms
 from fossil.training.randomness import method_generator
 
 
@@ -46,6 +48,14 @@ class StackedResult:
     probabilities: Tensor
     history: list[dict[str, Tensor]]
     failed: dict[int, int]
+
+    def part(self, place: int, *, of: int) -> StackedResult:
+        """Predictions, epochs and failures of one of so many equal parts of the stack; the model stays whole."""
+        size = len(self.probabilities) // of
+        own = slice(place * size, (place + 1) * size)
+        history = [{key: value[own] for key, value in epoch.items()} for epoch in self.history]
+        failed = {k - own.start: epoch for k, epoch in self.failed.items() if own.start <= k < own.stop}
+        return StackedResult(self.model, self.probabilities[own], history, failed)
 
 
 def train_stacked(
@@ -75,24 +85,28 @@ def train_stacked(
     )
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
     model = StackedPerceptron([train.inputs.shape[-1], *training.hidden, 1], generators, dtype=dtype)
-    optimiser = torch.optim.Adam(model.parameters(), lr=training.learning_rate, fused=True)
+    optimiser = FusedAdam([model.flat], learning_rate=training.learning_rate)
     run = _Run(model, optimiser, method, train, validation, generators, [method_generator(seed) for seed in seeds])
     method.start(run.method_generators, stacked=True, dtype=dtype, device=train.inputs.device)
     history: list[dict[str, Tensor]] = []
     failed: dict[int, int] = {}
     for epoch in epochs(range(training.epochs)):
         progress = Progress(epoch, training.epochs)
-        losses, weights, targets = run.train_epoch(progress, training.batch_size, proxy, difficulty)
-        with torch.no_grad():
-            validation_losses = cross_entropy(model(validation.inputs), validation.targets)
+        samples, losses, weights = run.train_epoch(progress, training.batch_size, proxy, difficulty)
+        validation_losses = cross_entropy(model(validation.inputs), validation.targets)
         finite = losses.isfinite().all(-1) & validation_losses.isfinite().all(-1)
         failed.update({k: epoch for k, ok in enumerate(finite.tolist()) if not ok and k not in failed})
         if len(failed) < len(seeds):
             method.after_epoch(run.bilevel_problem, progress)
-        summary = summarise_epoch(losses=losses, weights=weights, targets=targets, validation_losses=validation_losses)
+        summary = summarise_epoch(
+            losses=losses,
+            weights=weights,
+            targets=samples.targets,
+            difficulty=samples.difficulty if method.uses_difficulty else None,
+            validation_losses=validation_losses,
+        )
         history.append({**summary, **method.report()})
-    with torch.no_grad():
-        probabilities = model(test.inputs).squeeze(-1).sigmoid()
+    probabilities = model(test.inputs).squeeze(-1).sigmoid()
     undefined = probabilities.isnan().any(-1).tolist()
     failed.update({k: training.epochs - 1 for k, bad in enumerate(undefined) if bad and k not in failed})
     return StackedResult(model, probabilities, history, failed)
@@ -101,14 +115,14 @@ def train_stacked(
 def score_training_samples(model: StackedPerceptron, data: Sequence[SyntheticData], *, proxy: Proxy) -> Tensor:
     """Difficulty of each model's own training samples, shape (M, n)."""
     train = _stack([item.train for item in data], model.parameters()[0].dtype)
-    with torch.no_grad():
-        return score(model(train.inputs), train.targets, proxy=proxy)
+    return score(model(train.inputs), train.targets, proxy=proxy)
 
 
 @dataclass(frozen=True)
 class _StackedSplit:
     inputs: Tensor
     targets: Tensor
+    is_augmented: Tensor
     index: Tensor
 
 
@@ -117,106 +131,129 @@ class _Run:
     """A stack in training, and what its method may ask for."""
 
     model: StackedPerceptron
-    optimiser: torch.optim.Optimizer
+    optimiser: FusedAdam
     method: Method
     train: _StackedSplit
     validation: _StackedSplit
     generators: Sequence[torch.Generator]
     method_generators: Sequence[torch.Generator]
+    workspace: Workspace = field(default_factory=Workspace)
 
     def train_epoch(
         self, progress: Progress, batch_size: int, proxy: Proxy, frozen: Tensor | None
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Losses, weights and targets of the epoch, in the order in which samples were trained on, shape (M, n)."""
+    ) -> tuple[Samples, Tensor, Tensor]:
+        """Train an epoch; returns its samples and their losses and weights, shape (M, n), in the same order."""
         samples = self._samples(proxy, frozen)
         self.method.before_epoch(samples, progress)
+        weights = torch.empty_like(samples.difficulty)
+        if not self.method.weights_each_step:
+            weights = self.method.weights(samples, progress)
+        losses = torch.empty_like(samples.difficulty)
         models = torch.arange(len(self.generators)).unsqueeze(-1)
         order = torch.stack([torch.randperm(samples.targets.shape[-1], generator=g) for g in self.generators])
-        inputs, targets, scores, is_augmented = (
-            tensor[models, order]
-            for tensor in (self.train.inputs, samples.targets, samples.difficulty, samples.is_augmented)
-        )
-        kept: list[tuple[Tensor, Tensor]] = []
+        shuffled = replace(samples, **{name: getattr(samples, name)[models, order] for name in _PER_SAMPLE})
+        inputs, kept_weights, kept_losses = (tensor[models, order] for tensor in (self.train.inputs, weights, losses))
         for start in range(0, order.shape[-1], batch_size):
             rows = slice(start, start + batch_size)
-            outputs = activations(self.model.parameters(), inputs[:, rows])
-            batch = Batch(
-                logits=outputs[-1],
-                targets=targets[:, rows],
-                difficulty=scores[:, rows],
-                is_augmented=is_augmented[:, rows],
-                class_counts=samples.class_counts,
-                index=order[:, rows],
-            )
-            kept.append(self._step(batch, inputs[:, rows], outputs, progress))
-        losses, weights = (torch.cat(parts, dim=-1) for parts in zip(*kept, strict=True))
-        return losses, weights, targets
+            outputs = self.model.forward(inputs[:, rows])
+            part = {name: getattr(shuffled, name)[:, rows] for name in _PER_SAMPLE}
+            batch = Batch(logits=outputs[-1].detach().requires_grad_(), class_counts=samples.class_counts, **part)
+            kept_losses[:, rows] = self._step(batch, inputs[:, rows], outputs, kept_weights[:, rows], progress)
+        return shuffled, kept_losses, kept_weights
 
     def bilevel_problem(self, parameters: ParameterSet | None, curvature_samples: int | None) -> BilevelProblem:
         """All samples as functions of all parameters, or of the last layer's."""
-        given = tuple(p.detach() for p in self.model.parameters())
+        given = tuple(p.clone() for p in self.model.parameters())
         train, validation = self.train, self.validation
         if parameters == "head":
             train, validation = (
                 replace(split, inputs=activations(given, split.inputs)[-2]) for split in (train, validation)
             )
             given = given[-2:]
-        drawn = () if curvature_samples is None else [_part(self._some(train, curvature_samples))]
-        return BilevelProblem(given, [_part(train)], [_part(validation)], stack=1, curvature=drawn)
+        drawn = [] if curvature_samples is None else self._parts(given, self._some(train, curvature_samples))
+        return BilevelProblem(
+            given, self._parts(given, train), self._parts(given, validation), stack=1, curvature=drawn
+        )
+
+    def _parts(self, parameters: Vector, split: _StackedSplit) -> list[Part]:
+        """Put samples into parts whose arrays fit the processor's cache."""
+        rows = [tensor.split(_ROWS_OF_A_PART, dim=1) for tensor in (split.inputs, split.targets, split.index)]
+        return [self._part(parameters, *tensors) for tensors in zip(*rows, strict=True)]
+
+    def _part(self, parameters: Vector, inputs: Tensor, targets: Tensor, index: Tensor) -> Part:
+        def losses(at: Vector) -> Tensor:
+            return cross_entropy(activations(at, inputs)[-1], targets)
+
+        return Part(losses, index, cross_entropy_forms(parameters, inputs, targets, self.workspace))
 
     def _some(self, split: _StackedSplit, count: int) -> _StackedSplit:
         """Draw samples of each model without replacement; all of them where there are no more."""
         total = split.targets.shape[-1]
         chosen = torch.stack([torch.randperm(total, generator=g)[:count] for g in self.method_generators])
         models = torch.arange(len(chosen)).unsqueeze(-1)
-        return _StackedSplit(split.inputs[models, chosen], split.targets[models, chosen], chosen)
+        inputs, targets, is_augmented = (
+            tensor[models, chosen] for tensor in (split.inputs, split.targets, split.is_augmented)
+        )
+        return _StackedSplit(inputs, targets, is_augmented, chosen)
 
     def _samples(self, proxy: Proxy, frozen: Tensor | None) -> Samples:
         train = self.train
         difficulty = torch.zeros_like(train.inputs[..., 0]) if frozen is None else frozen
         if frozen is None and self.method.uses_difficulty:
-            with torch.no_grad():
-                difficulty = score(self.model(train.inputs), train.targets, proxy=proxy)
-        positive = train.targets.to(train.inputs.dtype).sum(-1)
+            difficulty = score(self.model(train.inputs), train.targets, proxy=proxy)
+        originals = ~train.is_augmented
+        counts = [(originals & (train.targets == label)).sum(-1) for label in (0, 1)]
         return Samples(
             targets=train.targets,
             difficulty=difficulty,
-            is_augmented=torch.zeros_like(train.targets, dtype=torch.bool),
-            class_counts=torch.stack([train.targets.shape[-1] - positive, positive], dim=-1),
+            is_augmented=train.is_augmented,
+            class_counts=torch.stack(counts, dim=-1).to(train.inputs.dtype),
             index=train.index,
         )
 
     def _step(
-        self, batch: Batch, inputs: Tensor, outputs: Sequence[Tensor], progress: Progress
-    ) -> tuple[Tensor, Tensor]:
+        self, batch: Batch, inputs: Tensor, outputs: Sequence[Tensor], weights: Tensor, progress: Progress
+    ) -> Tensor:
+        """Take a step; returns the losses before it. Weights that a method gives at each step go into ``weights``."""
         losses = self.method.losses(batch)
-        self.method.before_step(batch, losses, self._lookahead(batch, inputs, outputs))
-        with torch.no_grad():
-            weights = self.method.weights(batch, progress)
-        self.optimiser.zero_grad(set_to_none=True)
-        (weights * losses).mean(-1).sum().backward()
+        (slopes,) = torch.autograd.grad(losses.sum(), batch.logits)
+        losses = losses.detach()
+        self.method.before_step(batch, losses, self._lookahead(inputs, outputs, slopes))
+        if self.method.weights_each_step:
+            weights.copy_(self.method.weights(batch, progress))
+        self.model.backward(inputs, outputs, _weighted(slopes, weights))
         self.optimiser.step()
-        return losses.detach(), weights
+        return losses
 
-    def _lookahead(self, batch: Batch, inputs: Tensor, outputs: Sequence[Tensor]) -> Lookahead:
+    def _lookahead(self, inputs: Tensor, outputs: Sequence[Tensor], slopes: Tensor) -> Lookahead:
         parameters = tuple(self.model.parameters())
 
-        def derivative(tangent: Vector) -> Tensor:
-            by_logit = batch.logits.detach().sigmoid() - batch.targets.unsqueeze(-1)  # of the cross-entropy
-            return (by_logit * logits_derivative(parameters, inputs, outputs, tangent)).squeeze(-1)
+        def gradient(weights: Tensor) -> Vector:
+            return backward(parameters, inputs, outputs, _weighted(slopes, weights), self.workspace)
 
-        def validation_loss(at: Vector, size: int) -> Tensor:
+        def derivative(tangent: Vector) -> Tensor:
+            changes = logits_changes(parameters, inputs, outputs, tangent, self.workspace)
+            return (slopes * changes[-1]).squeeze(-1)
+
+        def validation_gradient(at: Vector, size: int) -> tuple[Tensor, Vector]:
             count = self.validation.targets.shape[-1]
             chosen = torch.stack([torch.randint(count, (size,), generator=g) for g in self.method_generators])
             models = torch.arange(len(chosen)).unsqueeze(-1)
-            logits = activations(at, self.validation.inputs[models, chosen])[-1]
-            return cross_entropy(logits, self.validation.targets[models, chosen]).mean(-1)
+            shown, targets = self.validation.inputs[models, chosen], self.validation.targets[models, chosen]
+            found = forward(at, shown, self.workspace)
+            errors = (found[-1].sigmoid() - targets.unsqueeze(-1)) / size
+            return cross_entropy(found[-1], targets).mean(-1), backward(at, shown, found, errors, self.workspace)
 
-        return Lookahead(parameters, self.optimiser.param_groups[0]["lr"], derivative, validation_loss)
+        return Lookahead(parameters, self.optimiser.learning_rate, gradient, derivative, validation_gradient)
 
 
-def _part(split: _StackedSplit) -> Part:
-    return Part(lambda parameters: cross_entropy(activations(parameters, split.inputs)[-1], split.targets), split.index)
+_ROWS_OF_A_PART = 128
+_PER_SAMPLE = ("targets", "difficulty", "is_augmented", "index")
+
+
+def _weighted(slopes: Tensor, weights: Tensor) -> Tensor:
+    """Make of the losses' derivatives by the logits those of a batch's mean weighted loss, shape (M, n, 1)."""
+    return slopes * (weights / weights.shape[-1]).unsqueeze(-1)
 
 
 def _stack(splits: Sequence[Split], dtype: torch.dtype) -> _StackedSplit:
@@ -224,5 +261,6 @@ def _stack(splits: Sequence[Split], dtype: torch.dtype) -> _StackedSplit:
     return _StackedSplit(
         torch.from_numpy(np.stack([split.inputs for split in splits])).to(dtype),
         targets,
+        torch.from_numpy(np.stack([split.is_augmented for split in splits])),
         torch.arange(targets.shape[-1]).expand_as(targets),
     )

@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from fossil.config import METHODS
+from fossil.config import Block, Row, Strict
+from fossil.reporting.figures._runs import expected_runs, metric_values
 from fossil.reporting.style import LOWER_IS_BETTER, METRIC_LABELS, TEXT_WIDTH, figure_style, method_look
 
 PANELS = ("auc", "balanced_accuracy", "g_mean", "dynamic_regret")
@@ -20,38 +21,43 @@ _BOX_HEIGHT = 0.14
 _RAIN_CENTRE, _RAIN_HEIGHT = -0.24, 0.16
 
 
-def draw(metrics: pd.DataFrame, *, methods: list[str], title: str) -> Figure:
-    """Draw AUC, balanced accuracy, G-mean and dynamic regret, a row a method, the first on top.
+class Options(Strict):
+    """The rows to draw, the first on top, and what stands above."""
+
+    block: Block
+    title: str
+
+
+def draw(metrics: pd.DataFrame, options: Options) -> Figure:
+    """Draw AUC, balanced accuracy, G-mean and dynamic regret of each row.
 
     Only runs whose status is "ok" are drawn. How many there are stands to the right of each row, as "7/8" where the
-    study has more. The cloud is a kernel density within the range of the runs; it needs three different values.
+    block has more. The cloud is a kernel density within the range of the runs; it needs three different values.
     """
-    metrics = metrics[metrics["method"].isin(methods)]
-    expected = len(metrics[["fold", "seed"]].drop_duplicates())
     with figure_style():
-        figure = Figure(figsize=(TEXT_WIDTH, 1.3 + 0.8 * len(methods)), layout="constrained")
+        figure = Figure(figsize=(TEXT_WIDTH, 1.3 + 0.8 * len(options.block.rows)), layout="constrained")
         figure.get_layout_engine().set(wspace=0.04, hspace=0.05)
         axes = figure.subplots(2, 2, sharey=True)
         for axis, metric in zip(axes.flat, PANELS, strict=True):
-            _draw_panel(axis, metrics, metric=metric, methods=methods, expected=expected)
-        figure.suptitle(title)
+            _draw_panel(axis, metrics, metric=metric, block=options.block)
+        figure.suptitle(options.title)
     return figure
 
 
-def _draw_panel(axis: Axes, metrics: pd.DataFrame, *, metric: str, methods: list[str], expected: int) -> None:
-    ok = metrics[(metrics["metric"] == metric) & (metrics["status"] == "ok") & metrics["value"].notna()]
-    ok = ok.sort_values(["fold", "seed"])
+def _draw_panel(axis: Axes, metrics: pd.DataFrame, *, metric: str, block: Block) -> None:
+    rows, expected = block.rows, expected_runs(metrics, block)
+    found = metric_values(metrics, block, metric=metric)
     outside = axis.get_yaxis_transform()
-    for row, method in enumerate(methods):
-        values = ok["value"][ok["method"] == method].to_numpy(dtype=np.float64)
-        height = len(methods) - 1 - row
+    for place, row in enumerate(rows):
+        values = found[row.key].to_numpy(dtype=np.float64)
+        height = len(rows) - 1 - place
         if len(values):
-            _draw_row(axis, values, method=method, height=height)
+            _draw_row(axis, values, row=row, height=height)
         count = str(len(values)) if len(values) == expected else f"{len(values)}/{expected}"
         axis.text(1.02, height, count, transform=outside, va="center", fontsize=6.5, color="0.35")
-    axis.text(1.02, len(methods) - 0.4, "$n$", transform=outside, va="center", fontsize=6.5, color="0.35")
-    axis.set_yticks(range(len(methods)), [METHODS[method].label for method in reversed(methods)])
-    axis.set_ylim(-0.5, len(methods) - 0.3)
+    axis.text(1.02, len(rows) - 0.4, "$n$", transform=outside, va="center", fontsize=6.5, color="0.35")
+    axis.set_yticks(range(len(rows)), [row.label for row in reversed(rows)])
+    axis.set_ylim(-0.5, len(rows) - 0.3)
     axis.tick_params(axis="y", length=0)
     axis.grid(visible=False, axis="y")
     axis.margins(x=0.06)
@@ -59,8 +65,8 @@ def _draw_panel(axis: Axes, metrics: pd.DataFrame, *, metric: str, methods: list
     axis.set_title(f"{METRIC_LABELS[metric]} ({'lower' if metric in LOWER_IS_BETTER else 'higher'} is better)")
 
 
-def _draw_row(axis: Axes, values: NDArray[np.float64], *, method: str, height: int) -> None:
-    colour, marker = method_look(method)
+def _draw_row(axis: Axes, values: NDArray[np.float64], *, row: Row, height: int) -> None:
+    colour, marker = method_look(row.method)
     if len(np.unique(values)) > 2:
         cloud = axis.violinplot(
             [values],
@@ -96,4 +102,4 @@ def _draw_row(axis: Axes, values: NDArray[np.float64], *, method: str, height: i
         linewidth=0.4,
         zorder=3,
     )
-    rain.set_gid(method)
+    rain.set_gid(row.key)

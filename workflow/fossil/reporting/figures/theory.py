@@ -6,11 +6,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
-from fossil.config import METHODS
-from fossil.reporting.style import TEXT_WIDTH, figure_style, method_look
+from fossil.config import METHODS, Strict
+from fossil.reporting.style import TEXT_WIDTH, figure_style, mark_line, method_handle, method_look
 
 PANELS = ("weight", "static_regret", "dynamic_regret", "iteration_time", "sample_share", "gap")
 
@@ -19,12 +18,19 @@ _LEGEND_COLUMNS = 4
 _NOTE = {"fontsize": 6.5, "ha": "center", "va": "center"}
 
 
-def draw(curves: pd.DataFrame, *, methods: list[str], title: str) -> Figure:
+class Options(Strict):
+    """Methods whose runs panels e and f show, and what stands above."""
+
+    methods: list[str]
+    title: str
+
+
+def draw(curves: pd.DataFrame, options: Options) -> Figure:
     """Draw the six panels (see ``fossil.evaluation.theory.curves`` for the table).
 
     Panels e and f show the methods that have runs, e the mean over seeds and f every run after its last epoch.
     """
-    shown = [method for method in methods if method in set(curves["series"])]
+    shown = [method for method in options.methods if method in set(curves["series"])]
     with figure_style():
         figure = Figure(figsize=(TEXT_WIDTH, 4.0 + 0.18 * -(-len(shown) // _LEGEND_COLUMNS)), layout="constrained")
         figure.get_layout_engine().set(wspace=0.06, hspace=0.06)
@@ -37,12 +43,12 @@ def draw(curves: pd.DataFrame, *, methods: list[str], title: str) -> Figure:
         _draw_gap(axes["gap"], _lines(curves, "gap"), shown)
         if shown:
             figure.legend(
-                handles=[_handle(method) for method in shown],
+                handles=[method_handle(method, METHODS[method].label) for method in shown],
                 loc="outside lower center",
                 ncols=_LEGEND_COLUMNS,
                 title="Methods in e and f",
             )
-        figure.suptitle(title)
+        figure.suptitle(options.title)
     return figure
 
 
@@ -97,12 +103,8 @@ def _draw_iteration_time(axis: Axes, lines: dict[str, pd.DataFrame]) -> None:
 def _draw_sample_share(axis: Axes, lines: dict[str, pd.DataFrame], methods: list[str]) -> None:
     for place, method in enumerate(methods):
         if method in lines:
-            colour, marker = method_look(method)
-            every = max(1, len(lines[method]) // 5)
-            (line,) = axis.plot(lines[method]["x"], lines[method]["y"], color=colour, marker=marker)
-            # Lines at the same height show their markers in turn.
-            line.set(markevery=(place * every // max(1, len(methods)), every))
-            line.set(markersize=4, markeredgecolor="0.25", markeredgewidth=0.3, gid=method, zorder=3)
+            (line,) = axis.plot(lines[method]["x"], lines[method]["y"], gid=method)
+            mark_line(line, method, place=place, of=len(methods))
     axis.set(title="e  Effective sample size", xlabel="Epoch", ylabel="$N_{\\mathrm{eff}}\\,/\\,N$")
     axis.set_ylim(0, 1.06)
     axis.xaxis.set_major_locator(MaxNLocator(5, integer=True))
@@ -142,9 +144,3 @@ def _log_axes(axis: Axes) -> None:
         side.set_major_locator(LogLocator(numticks=5))
         side.set_minor_formatter(NullFormatter())
     axis.tick_params(which="minor", length=0)
-
-
-def _handle(method: str) -> Line2D:
-    colour, marker = method_look(method)
-    look = {"color": colour, "marker": marker, "markersize": 7 if marker == "*" else 5}
-    return Line2D([], [], markeredgecolor="0.25", markeredgewidth=0.4, label=METHODS[method].label, **look)

@@ -1,1 +1,1 @@
-"""Tables of the studies, one module a table: every digit as a data frame, and LaTeX for print."""
+"""Tables of the studies: every digit as a data frame, and LaTeX for print."""

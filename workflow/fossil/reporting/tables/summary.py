@@ -1,94 +1,147 @@
-"""Numbers of a table: means and deviations over the runs of each method, and p-values against the reference."""
+"""Numbers of a table: means and deviations over the runs of each row, and p-values against the block's reference."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
-from fossil.config import METHODS
+from fossil.config import Block, Row
+from fossil.reporting.tables.columns import TableError
 
-TESTED = "balanced_accuracy"
-"""The metric whose p-values the tables show."""
+P_COLUMNS = ("p_wilcoxon", "p_wilcoxon_holm", "p_permutation", "p_permutation_holm")
 
-P_COLUMNS = ("p_wilcoxon", "p_permutation", "p_wilcoxon_holm")
-
-
-class TableError(ValueError):
-    """A table cannot be made of these results; the message says what lacks."""
+_ROW = ["scenario", "method", "variant"]
+_RUN = ["fold", "seed"]
 
 
-@dataclass(frozen=True)
-class Column:
-    """A metric of a table: its heading (LaTeX), whether high is good, and the decimals in print."""
+def study_of(metrics: pd.DataFrame) -> str:
+    """Name the study that the metrics are of.
 
-    metric: str
-    heading: str
-    higher_is_better: bool = True
-    decimals: int = 2
+    Raises
+    ------
+    TableError
+        Where they are of more than one, or of none.
+    """
+    studies = sorted(metrics["study"].unique())
+    if len(studies) != 1:
+        raise TableError(f"a table is of one study; the metrics are of {studies}. Give the metrics of one")
+    return studies[0]
 
 
-def summarise(
-    metrics: pd.DataFrame,
-    statistics: pd.DataFrame,
-    *,
-    methods: list[str],
-    reference: str,
-    columns: tuple[Column, ...],
-) -> pd.DataFrame:
-    """Summarise the runs of a study, a row a method in the given order.
+def runs_of(metrics: pd.DataFrame, block: Block) -> pd.DataFrame:
+    """Select what the metrics have of a block's rows and seeds.
+
+    Raises
+    ------
+    TableError
+        Where a row or a seed of the block does not occur; a run that failed or lacks is a row that says so.
+    """
+    rows = pd.DataFrame([(row.scenario, row.method, row.variant) for row in block.rows], columns=_ROW)
+    runs = metrics.merge(rows, on=_ROW)
+    there = set(runs[_ROW].itertuples(index=False, name=None))
+    absent = [row.key for row in block.rows if (row.scenario, row.method, row.variant) not in there]
+    if absent:
+        raise TableError(f"block {block.name}: the metrics have nothing of {', '.join(absent)}. Collect them anew")
+    if block.seeds is None:
+        return runs
+    absent_seeds = sorted(set(block.seeds) - set(runs["seed"]))
+    if absent_seeds:
+        raise TableError(f"block {block.name}: the metrics have no seeds {absent_seeds}. Collect them anew")
+    return runs[runs["seed"].isin(block.seeds)]
+
+
+def summarise(metrics: pd.DataFrame, blocks: Sequence[Block], *, names: Sequence[str]) -> pd.DataFrame:
+    """Summarise the runs of a study, a row for each row of each block.
 
     Parameters
     ----------
     metrics : DataFrame
-        Long table of one study: study, method, variant, fold, seed, metric, value, status.
-    statistics : DataFrame
-        What `fossil.evaluation.statistics.compare_methods` found for it.
-    columns : tuple of Column
+        Long: study, scenario, method, variant, fold (missing in a study without folds), seed, metric, value, status.
+    names : sequence of str
         Metrics of the table.
 
     Returns
     -------
     DataFrame
-        method, label, variant, n, n_expected; mean and standard deviation (ddof 1) of each metric as ``{metric}_mean``
-        and ``{metric}_std``; p_wilcoxon, p_permutation, p_wilcoxon_holm of balanced accuracy against the reference. A
-        run counts in n, and in the means, where it has every metric of the table.
+        block, scenario, method, variant, label, n, n_expected; mean and standard deviation (ddof 1) of each metric as
+        ``{metric}_mean`` and ``{metric}_std``. A run counts in n, and in the means, where it has every metric.
 
     Raises
     ------
     TableError
-        Where the metrics are of more than one study, or a method was not compared with the reference.
+        Where a row or a seed of a block does not occur in the metrics.
     """
-    studies = sorted(metrics["study"].unique())
-    if len(studies) != 1:
-        raise TableError(f"a table is of one study; the metrics are of {studies}. Give the metrics of one")
-    metrics = metrics[metrics["method"].isin(methods)]
-    expected = len(metrics[["fold", "seed"]].drop_duplicates())
-    names = [column.metric for column in columns]
+    return pd.DataFrame([entry for block in blocks for entry in _of_block(metrics, block, list(names))])
+
+
+def shown_statistics(
+    statistics: pd.DataFrame, blocks: Sequence[Block], *, study: str, metric: str
+) -> dict[tuple[str, str], pd.DataFrame]:
+    """Find the comparisons of every row with its block's reference, in one metric.
+
+    Returns
+    -------
+    dict
+        By block and key of the row: what `fossil.evaluation.statistics` found, indexed by test ("permutation",
+        "wilcoxon"). The reference has none.
+
+    Raises
+    ------
+    TableError
+        Where a row was not compared with the reference by each test.
+    """
+    mine = statistics[(statistics["study"] == study) & (statistics["metric"] == metric)]
+    return {
+        (block.name, row.key): _comparison(mine, block, row)
+        for block in blocks
+        for row in block.rows
+        if row.key != block.reference
+    }
+
+
+def p_values(shown: dict[tuple[str, str], pd.DataFrame], blocks: Sequence[Block]) -> pd.DataFrame:
+    """Arrange p-values as columns `P_COLUMNS`, a row for each row of each block; NaN for references."""
     rows = []
-    for method in methods:
-        ok = metrics[(metrics["method"] == method) & (metrics["status"] == "ok")]
-        values = ok.set_index(["fold", "seed", "metric"])["value"].unstack("metric").reindex(columns=names).dropna()
-        row = {"method": method, "label": METHODS[method].label, "variant": "baseline"}
-        row |= {"n": len(values), "n_expected": expected}
-        for name in names:
-            row[f"{name}_mean"] = values[name].mean()
-            row[f"{name}_std"] = values[name].std(ddof=1)
-        rows.append(row | _p_values(statistics, method, reference))
+    for block in blocks:
+        for row in block.rows:
+            tests = shown.get((block.name, row.key))
+            if tests is None:
+                rows.append(dict.fromkeys(P_COLUMNS, np.nan))
+                continue
+            values = [tests.at[test, name] for test in ("wilcoxon", "permutation") for name in ("p", "p_holm")]
+            rows.append(dict(zip(P_COLUMNS, map(float, values), strict=True)))
     return pd.DataFrame(rows)
 
 
-def _p_values(statistics: pd.DataFrame, method: str, reference: str) -> dict[str, float]:
-    if method == reference:
-        return dict.fromkeys(P_COLUMNS, np.nan)
+def _of_block(metrics: pd.DataFrame, block: Block, names: list[str]) -> list[dict[str, str | float]]:
+    runs = runs_of(metrics, block)
+    expected = len(runs[_RUN].drop_duplicates())
+    entries = []
+    for row in block.rows:
+        mine = (runs["scenario"] == row.scenario) & (runs["method"] == row.method) & (runs["variant"] == row.variant)
+        ok = runs[mine & (runs["status"] == "ok")].set_index([*_RUN, "metric"])["value"]
+        values = ok.unstack("metric").reindex(columns=names).dropna()
+        entry = {"block": block.name, "scenario": row.scenario, "method": row.method, "variant": row.variant}
+        entry |= {"label": row.label, "n": len(values), "n_expected": expected}
+        for name in names:
+            entry |= {f"{name}_mean": values[name].mean(), f"{name}_std": values[name].std(ddof=1)}
+        entries.append(entry)
+    return entries
+
+
+def _comparison(statistics: pd.DataFrame, block: Block, row: Row) -> pd.DataFrame:
     found = statistics[
-        (statistics["metric"] == TESTED) & (statistics["method"] == method) & (statistics["reference"] == reference)
+        (statistics["block"] == block.name)
+        & (statistics["reference"] == block.reference)
+        & (statistics["scenario"] == row.scenario)
+        & (statistics["method"] == row.method)
+        & (statistics["variant"] == row.variant)
     ].set_index("test")
     if sorted(found.index) != ["permutation", "wilcoxon"]:
         raise TableError(
-            f"method {method}: the statistics have tests {list(found.index)} of {TESTED} against {reference}, "
-            "not one of each of permutation and wilcoxon. Run compare_methods with these methods and this reference"
+            f"block {block.name}, row {row.key}: the statistics have tests {list(found.index)} against "
+            f"{block.reference}, not one of each of permutation and wilcoxon. Compare these blocks anew"
         )
-    ps = (found.at["wilcoxon", "p"], found.at["permutation", "p"], found.at["wilcoxon", "p_holm"])
-    return dict(zip(P_COLUMNS, map(float, ps), strict=True))
+    return found

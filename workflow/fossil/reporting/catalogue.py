@@ -1,0 +1,162 @@
+"""Which tables and figures there are, of which study, and what each needs to know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from fossil.config import BASELINE, DATASETS, Block, Config
+from fossil.config.arms import augmented_scenario
+
+_MAIN_COLUMNS = ("auc", "balanced_accuracy", "recall", "g_mean", "dynamic_regret", "balanced_error")
+_SHORT_COLUMNS = ("auc", "balanced_accuracy", "g_mean", "dynamic_regret", "balanced_error")
+_IMAGE_COLUMNS = (
+    *("auc", "balanced_accuracy", "g_mean", "f1", "recall"),
+    *("static_regret", "dynamic_regret", "area_under_regret_curve"),
+)
+_NOT_INDEPENDENT = (
+    "Fold-seed pairs are not independent, since folds share training images and seeds share folds and difficulty "
+    "scores: these p-values are too small."
+)
+
+
+Source = Literal["metrics", "histories", "curves"]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: its study, the start of its caption, its metrics, sentences below it, and the problems it is about."""
+
+    study: str
+    title: str
+    columns: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure: its study, what it draws (the study's metrics or epochs, or the theory's curves) and its options."""
+
+    study: str
+    source: Source
+    options: dict[str, Any]
+
+
+def tables(config: Config, blocks: dict[str, list[Block]]) -> dict[str, Table]:
+    """Make the entries of all tables but that of the grid, by file name, from the blocks of every study."""
+    synthetic, headline = config.synthetic, config.synthetic.headline
+    ratio = f"imbalance ratio {synthetic.scenarios[headline].imbalance_ratio:g}:1"
+    both = (headline, augmented_scenario(config))
+    copies = _copies_of_samples(config)
+    found = {
+        "synthetic-results": Table(
+            "synthetic-results",
+            f"Synthetic data, {ratio} (scenario {headline}).",
+            _MAIN_COLUMNS,
+            (copies, _PAIRING),
+            both,
+        ),
+        "synthetic-main": Table(
+            "synthetic-main", "Synthetic data by imbalance ratio.", _MAIN_COLUMNS, (), tuple(synthetic.scenarios)
+        ),
+        "robustness-difficulty": Table(
+            "robustness-difficulty",
+            f"Augmentation and penalty, synthetic data, {ratio}.",
+            _SHORT_COLUMNS,
+            (copies,),
+            both,
+        ),
+        "difficulty-defs": Table(
+            "difficulty-defs",
+            f"Definitions of difficulty, FOSSIL, synthetic data, {ratio}.",
+            _SHORT_COLUMNS,
+            (copies,),
+            both,
+        ),
+    }
+    found = {name: table for name, table in found.items() if name in blocks}
+    dataset = config.image_dataset
+    title = f"{DATASETS[dataset]}: every method as configured, before tuning."
+    notes = (_NOT_INDEPENDENT, *_copies_of_images(config))
+    return found | {"final-tuning": Table(f"{dataset}-internal", title, _IMAGE_COLUMNS, notes)}
+
+
+def figures(config: Config, blocks: dict[str, list[Block]]) -> dict[str, Figure]:
+    """Make the entries of all figures, by file name, from the blocks of every study."""
+    headline = config.synthetic.headline
+    ratio = f"imbalance ratio {config.synthetic.scenarios[headline].imbalance_ratio:g}:1"
+    scenario = f"{ratio} (scenario {headline})"
+    found: dict[str, Figure] = {}
+
+    def add(name: str, study: str, source: Source, title: str, **options: Any) -> None:
+        found[name] = Figure(study, source, {"title": title, **options})
+
+    if study := blocks.get("synthetic-results"):
+        block = study[0]
+        add("synthetic-raincloud", "synthetic-results", "metrics", f"Synthetic data, {scenario}", block=block)
+        title = f"Validation loss and regret, synthetic data, {scenario}"
+        add("regret-trajectories", "synthetic-results", "histories", title, block=block)
+        title = f"Weights by class and difficulty, synthetic data, {scenario}"
+        add("weight-trajectories", "synthetic-results", "histories", title, block=block)
+    if study := blocks.get("synthetic-main"):
+        ratios = [scenario.imbalance_ratio for scenario in config.synthetic.scenarios.values()]
+        title = "Synthetic data by imbalance ratio"
+        add("imbalance-ratios", "synthetic-main", "metrics", title, blocks=study, ratios=ratios)
+        title = "Effective sample size in training, synthetic data"
+        add("effective-sample-size", "synthetic-main", "histories", title, blocks=study)
+    if study := blocks.get("robustness-difficulty"):
+        title = f"Augmentation and penalty, synthetic data, {ratio}"
+        confidence = config.statistics.confidence
+        add("robustness-difficulty", "robustness-difficulty", "metrics", title, block=study[0], confidence=confidence)
+    if study := blocks.get("difficulty-defs"):
+        whole = [block for block in study if block.seeds is None]
+        title = f"Definitions of difficulty, FOSSIL, synthetic data, {ratio}"
+        add("difficulty-defs", "difficulty-defs", "metrics", title, blocks=whole)
+    if study := blocks.get("sensitivity"):
+        title = f"FOSSIL's options, synthetic data, {scenario}"
+        configured = f"{headline}/fossil-{BASELINE}"
+        add(
+            "sensitivity",
+            "sensitivity",
+            "metrics",
+            title,
+            block=study[0],
+            configured=configured,
+            metric="balanced_accuracy",
+        )
+    internal = f"{config.image_dataset}-internal"
+    add("padufes-tradeoff", internal, "metrics", _TRADEOFF, block=blocks[internal][0])
+    title = f"The theory, checked; e and f: synthetic data, {scenario}"
+    add("theory", "theory", "curves", title, methods=config.synthetic.methods)
+    return found
+
+
+_TRADEOFF = "regret in training against performance in the test"
+_PAIRING = (
+    "The last block pairs rows as the paper's table does. There the FOSSIL row equals the row FOSSIL + Aug + Penalty "
+    "of another table and the ERM row its row ERM (no aug), so that FOSSIL alone had augmented copies; and the static "
+    "row, whose recall is below that of ERM, fits weights that follow the class frequency."
+)
+
+
+def _copies_of_samples(config: Config) -> str:
+    options = config.synthetic.augmentation
+    whose = "minority training sample" if options.classes == "minority" else "training sample"
+    return (
+        f"Augmented copies: {options.copies} of each {whose} at the nominal imbalance ratio, with Gaussian noise of "
+        f"{options.noise:g} deviations of each feature. Class priors count originals."
+    )
+
+
+def _copies_of_images(config: Config) -> tuple[str, ...]:
+    training = config.images.training
+    if not training.augmented_copies:
+        return ()
+    counted = "the originals only, so that class weights act on top of the copies"
+    if training.class_priors == "rows":
+        counted = "all rows, copies included"
+    return (
+        f"For every method each minority training image has {training.augmented_copies} augmented copies; class priors "
+        f"count {counted}.",
+    )

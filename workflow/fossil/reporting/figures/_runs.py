@@ -1,0 +1,59 @@
+"""Runs of a block's rows, for the figures: those that ended well, and how many there should be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fossil.config import Block, Row
+
+COUNTS = "7/8: 7 of 8 runs are there"
+"""What a count beside a label or a number means."""
+
+
+def counted(label: str, count: int, expected: int) -> str:
+    """Add to a label how many runs it stands for, where some lack, as ``COUNTS`` explains."""
+    return label if count == expected else f"{label} ({count}/{expected})"
+
+
+def line_labels(blocks: list[Block]) -> dict[tuple[str, str], str]:
+    """Label each method and variant, in the order in which the blocks name them first."""
+    labels: dict[tuple[str, str], str] = {}
+    for row in (row for block in blocks for row in block.rows):
+        labels.setdefault((row.method, row.variant), row.label)
+    return labels
+
+
+def runs_of(table: pd.DataFrame, block: Block) -> pd.DataFrame:
+    """Select what a table of metrics or epochs has of a block's rows and seeds; column ``key`` names the row."""
+    keys = table["scenario"] + "/" + table["method"] + "-" + table["variant"]
+    mine = keys.isin([row.key for row in block.rows])
+    if block.seeds is not None:
+        mine &= table["seed"].isin(block.seeds)
+    return table[mine].assign(key=keys[mine])
+
+
+def expected_runs(table: pd.DataFrame, block: Block) -> int:
+    """Count the runs that each row of a block should have: the folds and seeds that any of them has."""
+    columns = ["fold", "seed"] if "fold" in table else ["seed"]
+    return len(runs_of(table, block)[columns].drop_duplicates())
+
+
+def metric_values(metrics: pd.DataFrame, block: Block, *, metric: str) -> dict[str, pd.Series]:
+    """Values of a metric in the runs that are "ok": for each row's key a series by seed, ordered by fold and seed."""
+    own = metrics[(metrics["metric"] == metric) & (metrics["status"] == "ok") & metrics["value"].notna()]
+    ordered = runs_of(own, block).sort_values(["fold", "seed"]).set_index("seed")
+    found = dict(iter(ordered.groupby("key")["value"]))
+    return {row.key: found.get(row.key, ordered["value"].iloc[:0]) for row in block.rows}
+
+
+def run_curves(history: pd.DataFrame, row: Row, block: Block, *, columns: list[str]) -> list[NDArray[np.float64]]:
+    """Arrange columns of a row's epochs as arrays of shape (runs, epochs), ordered by seed.
+
+    A run whose validation loss is not finite in some epoch has failed and is left out.
+    """
+    runs = runs_of(history, block)
+    mine = runs[runs["key"] == row.key]
+    ok = mine[np.isfinite(mine["validation_loss"]).groupby(mine["seed"]).transform("all")]
+    return [ok.pivot(index="seed", columns="epoch", values=column).to_numpy(dtype=np.float64) for column in columns]

@@ -1,0 +1,132 @@
+"""Definitions of difficulty, side by side: mean, standard deviation and every seed."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Annotated
+
+import numpy as np
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
+from pydantic import Field
+
+from fossil.config import Block, Row, Strict
+from fossil.reporting.figures._runs import COUNTS, expected_runs, metric_values
+from fossil.reporting.style import ARROWS, SMALL, TEXT_WIDTH, figure_style, method_look, metric_title
+
+PANELS = ("auc", "balanced_accuracy", "g_mean", "dynamic_regret", "balanced_error")
+
+CHANCE = {"auc": 0.5, "balanced_accuracy": 0.5, "balanced_error": 0.5}
+"""What a decision by chance gets."""
+
+_FROM_CHANCE = frozenset({"auc", "balanced_accuracy"})
+_GROUP = 0.84
+_LIGHTER = (0.0, 0.45, 0.75)
+_HATCHES = ("", "////", "....")
+
+
+class Options(Strict):
+    """A block for each group of bars, a row for each bar, and what stands above."""
+
+    blocks: Annotated[list[Block], Field(min_length=1)]
+    title: str
+
+
+def draw(metrics: pd.DataFrame, options: Options) -> Figure:
+    """Draw AUC, balanced accuracy, G-mean, dynamic regret and balanced error.
+
+    A bar is the mean of the runs whose status is "ok", its whisker their standard deviation. Bars of AUC and of
+    balanced accuracy start at chance, 0.5, the others at 0. Where runs lack, a bar says at its foot how many of how
+    many it has.
+    """
+    labels = _labels(options)
+    with figure_style():
+        figure = Figure(figsize=(TEXT_WIDTH, 4.4), layout="constrained")
+        figure.get_layout_engine().set(wspace=0.06, hspace=0.06)
+        *axes, key = figure.subplots(2, 3).flat
+        for axis, metric in zip(axes, PANELS, strict=True):
+            for group, block in enumerate(options.blocks):
+                _draw_group(axis, metrics, block, metric=metric, group=group, labels=labels)
+            _finish(axis, options, metric=metric)
+        _draw_key(key, metrics, options)
+        figure.suptitle(options.title)
+    return figure
+
+
+def _labels(options: Options) -> list[str]:
+    return list(dict.fromkeys(row.label for block in options.blocks for row in block.rows))
+
+
+def _draw_group(axis: Axes, metrics: pd.DataFrame, block: Block, *, metric: str, group: int, labels: list[str]) -> None:
+    expected, width = expected_runs(metrics, block), _GROUP / len(labels)
+    found = metric_values(metrics, block, metric=metric)
+    foot = CHANCE[metric] if metric in _FROM_CHANCE else 0.0
+    for row in block.rows:
+        place = labels.index(row.label)
+        centre = group + _GROUP * ((place + 0.5) / len(labels) - 0.5)
+        values = found[row.key].to_numpy(dtype=np.float64)
+        if len(values) < expected:
+            note = {"ha": "center", "va": "bottom", "fontsize": SMALL, "zorder": 5}
+            axis.annotate(f"{len(values)}/{expected}", (centre, foot), (0, 2), textcoords="offset points", **note).set(
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5}
+            )
+        if len(values):
+            axis.bar(centre, values.mean() - foot, 0.92 * width, bottom=foot, gid=row.key, **_look(row, place))
+            _draw_spread(axis, values, centre=centre, width=width)
+
+
+def _draw_spread(axis: Axes, values: np.ndarray, *, centre: float, width: float) -> None:
+    if len(values) > 1:
+        axis.errorbar(centre, values.mean(), yerr=values.std(ddof=1), color="black", capsize=2, elinewidth=0.9)
+    jitter = (np.arange(len(values)) * 0.618034) % 1 - 0.5
+    axis.scatter(centre + 0.55 * width * jitter, values, s=7, color="white", edgecolor="0.2", linewidth=0.5, zorder=3)
+
+
+def _look(row: Row, place: int) -> dict[str, object]:
+    """Bars of one method differ in lightness and hatching."""
+    share = _LIGHTER[place % len(_LIGHTER)]
+    colour = tuple(1 - (1 - part) * (1 - share) for part in to_rgb(method_look(row.method)[0]))
+    return {"facecolor": colour, "hatch": _HATCHES[place % len(_HATCHES)], "edgecolor": "0.3", "linewidth": 0.6}
+
+
+def _finish(axis: Axes, options: Options, *, metric: str) -> None:
+    groups = len(options.blocks)
+    titles = [textwrap.fill(block.title, max(8, 28 // groups)) for block in options.blocks]
+    axis.set_xticks(range(groups), titles)
+    axis.set_xlim(-0.5, groups - 0.5)
+    axis.tick_params(axis="x", length=0)
+    axis.grid(visible=False, axis="x")
+    axis.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+    axis.set_title(metric_title(metric))
+    if metric in CHANCE:
+        axis.axhline(CHANCE[metric], color="black", linestyle="--", linewidth=0.9, zorder=2)
+    if metric in _FROM_CHANCE:
+        axis.set_ylim(bottom=min(axis.dataLim.y0, CHANCE[metric]) - 0.03)
+
+
+def _draw_key(axis: Axes, metrics: pd.DataFrame, options: Options) -> None:
+    axis.axis("off")
+    lacking = any(
+        len(values) < expected_runs(metrics, block)
+        for block in options.blocks
+        for values in metric_values(metrics, block, metric=PANELS[0]).values()
+    )
+    first = {row.label: row for block in reversed(options.blocks) for row in block.rows}
+    handles: list[Artist] = [
+        Patch(label=label, **_look(first[label], place)) for place, label in enumerate(_labels(options))
+    ]
+    dot = {"marker": "o", "markersize": 3.5, "color": "white", "markeredgecolor": "0.2", "linestyle": "none"}
+    handles += [
+        Line2D([], [], label="One seed", **dot),
+        Line2D([], [], color="black", label="Mean $\\pm$ standard deviation"),
+        Line2D(
+            [], [], color="black", linestyle="--", linewidth=0.9, label="Chance (AUC, balanced\naccuracy start there)"
+        ),
+    ]
+    axis.legend(handles=handles, loc="center", title=ARROWS.replace(", ", "\n") + (f"\n{COUNTS}" if lacking else ""))

@@ -1,0 +1,67 @@
+"""Effective sample size over the epochs, a panel an imbalance ratio, a line a method."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from pydantic import Field
+
+from fossil.config import Block, Strict
+from fossil.reporting.figures._runs import COUNTS, counted, expected_runs, line_labels, run_curves
+from fossil.reporting.style import TEXT_WIDTH, figure_style, mark_line, method_handle
+
+_LEGEND_COLUMNS = 3
+_KEY = "Mean of the seeds; $N$ samples train, of which the weights leave $N_{\\mathrm{eff}}$ effective (Kish)."
+
+
+class Options(Strict):
+    """A block for each panel, and what stands above."""
+
+    blocks: Annotated[list[Block], Field(min_length=1)]
+    title: str
+
+
+def draw(history: pd.DataFrame, options: Options) -> Figure:
+    """Draw N_eff / N by epoch, the mean of the runs.
+
+    Runs whose validation loss is not finite throughout are left out; the legend says how many of how many there are,
+    over all panels, where some lack.
+    """
+    labels = line_labels(options.blocks)
+    counts = dict.fromkeys(labels, 0)
+    with figure_style():
+        legend_rows = -(-len(labels) // _LEGEND_COLUMNS)
+        figure = Figure(figsize=(TEXT_WIDTH, 2.75 + 0.18 * legend_rows), layout="constrained")
+        figure.get_layout_engine().set(wspace=0.04)
+        axes = figure.subplots(1, len(options.blocks), sharey=True, squeeze=False)[0]
+        for axis, block in zip(axes, options.blocks, strict=True):
+            for line, count in _draw_panel(axis, history, block, lines=list(labels)).items():
+                counts[line] += count
+        axes[0].set_ylabel("$N_{\\mathrm{eff}}\\,/\\,N$")
+        expected = sum(expected_runs(history, block) for block in options.blocks)
+        handles = [method_handle(line[0], counted(label, counts[line], expected)) for line, label in labels.items()]
+        key = f"{_KEY}\n{COUNTS}" if min(counts.values()) < expected else _KEY
+        figure.legend(handles=handles, loc="outside lower center", ncols=_LEGEND_COLUMNS, title=key)
+        figure.suptitle(options.title)
+    return figure
+
+
+def _draw_panel(
+    axis: Axes, history: pd.DataFrame, block: Block, *, lines: list[tuple[str, str]]
+) -> dict[tuple[str, str], int]:
+    counts = {}
+    for row in block.rows:
+        (shares,) = run_curves(history, row, block, columns=["n_eff_share"])
+        counts[row.method, row.variant] = len(shares)
+        if len(shares):
+            (line,) = axis.plot(np.arange(shares.shape[-1]), shares.mean(0), gid=row.key)
+            mark_line(line, row.method, place=lines.index((row.method, row.variant)), of=len(lines))
+    axis.set(title=block.title, xlabel="Epoch")
+    axis.set_ylim(0, 1.06)
+    axis.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    return counts

@@ -1,0 +1,115 @@
+"""The synthetic study's metrics against the imbalance ratio, a line a method."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from pydantic import Field, PositiveFloat, model_validator
+
+from fossil.config import Block, Strict
+from fossil.reporting.figures._runs import COUNTS, counted, expected_runs, line_labels, metric_values
+from fossil.reporting.style import ARROWS, TEXT_WIDTH, figure_style, method_handle, method_look, metric_title
+
+PANELS = ("auc", "balanced_accuracy", "recall", "g_mean", "dynamic_regret")
+
+# Share of the distance between two ratios over which the methods stand side by side.
+_SPREAD = 0.72
+
+_NONE = pd.Series(dtype=float)
+
+
+class Options(Strict):
+    """A block for each imbalance ratio, these ratios, and what stands above."""
+
+    blocks: Annotated[list[Block], Field(min_length=1)]
+    ratios: list[PositiveFloat]
+    title: str
+
+    @model_validator(mode="after")
+    def _a_block_for_each_ratio(self) -> Self:
+        if len(self.blocks) != len(self.ratios):
+            raise ValueError(f"{len(self.blocks)} blocks, but {len(self.ratios)} ratios")
+        return self
+
+
+def draw(metrics: pd.DataFrame, options: Options) -> Figure:
+    """Draw AUC, balanced accuracy, recall, G-mean and dynamic regret: mean over the runs and standard deviation.
+
+    At each ratio the methods stand side by side. Only runs whose status is "ok" count; the legend says how many of how
+    many there are where some lack.
+    """
+    labels = line_labels(options.blocks)
+    with figure_style():
+        figure = Figure(figsize=(TEXT_WIDTH, 4.6), layout="constrained")
+        figure.get_layout_engine().set(wspace=0.06, hspace=0.06)
+        *axes, key = figure.subplots(2, 3).flat
+        for axis, metric in zip(axes, PANELS, strict=True):
+            found = _values(metrics, options.blocks, metric=metric)
+            for place, line in enumerate(labels):
+                values = [of_block.get(line, _NONE) for of_block in found]
+                _draw_line(axis, values, line=line, shift=_shift(place, len(labels)))
+            _finish(axis, options.ratios)
+            axis.set_title(metric_title(metric))
+        _draw_key(key, metrics, options.blocks, labels=labels)
+        figure.suptitle(options.title)
+    return figure
+
+
+def _values(metrics: pd.DataFrame, blocks: list[Block], *, metric: str) -> list[dict[tuple[str, str], pd.Series]]:
+    """Find what each block has of a metric, by method and variant."""
+    found = [metric_values(metrics, block, metric=metric) for block in blocks]
+    return [
+        {(row.method, row.variant): values[row.key] for row in block.rows}
+        for block, values in zip(blocks, found, strict=True)
+    ]
+
+
+def _shift(place: int, of: int) -> float:
+    return _SPREAD * ((place + 0.5) / of - 0.5)
+
+
+def _draw_line(axis: Axes, values: list[pd.Series], *, line: tuple[str, str], shift: float) -> None:
+    colour, marker = method_look(line[0])
+    artist = axis.errorbar(
+        np.arange(len(values)) + shift,
+        [value.mean() for value in values],
+        yerr=[value.std() for value in values],
+        color=colour,
+        marker=marker,
+        markersize=6 if marker == "*" else 4,
+        markeredgecolor="0.25",
+        markeredgewidth=0.3,
+        linewidth=0.6,
+        elinewidth=0.8,
+        zorder=3,
+    )
+    artist.lines[0].set_gid("/".join(line))
+
+
+def _finish(axis: Axes, ratios: list[float]) -> None:
+    places = range(len(ratios))
+    axis.set_xticks(places, [f"{ratio:g}:1" for ratio in ratios])
+    axis.set_xlim(-0.5, len(ratios) - 0.5)
+    axis.tick_params(axis="x", length=0)
+    axis.grid(visible=False, axis="x")
+    for place in places[1::2]:
+        axis.axvspan(place - 0.5, place + 0.5, color="0.96", linewidth=0, zorder=0)
+    axis.yaxis.set_major_locator(MaxNLocator(5))
+    axis.set_xlabel("Nominal imbalance ratio")
+
+
+def _draw_key(axis: Axes, metrics: pd.DataFrame, blocks: list[Block], *, labels: dict[tuple[str, str], str]) -> None:
+    axis.axis("off")
+    expected = sum(expected_runs(metrics, block) for block in blocks)
+    found = _values(metrics, blocks, metric=PANELS[0])
+    counts = {line: sum(len(of_block.get(line, _NONE)) for of_block in found) for line in labels}
+    handles = [method_handle(line[0], counted(label, counts[line], expected)) for line, label in labels.items()]
+    text = f"Mean of the seeds,\nbar: standard deviation\n{ARROWS}"
+    if min(counts.values()) < expected:
+        text += f"\n{COUNTS}"
+    axis.legend(handles=handles, loc="center", title=text, borderpad=0, borderaxespad=0)

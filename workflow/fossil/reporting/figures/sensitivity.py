@@ -1,0 +1,195 @@
+"""A heat map of FOSSIL's options: what each ingredient earns against the reference."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import matplotlib
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from matplotlib.transforms import ScaledTranslation
+from pydantic import field_validator, model_validator
+
+from fossil.config import Block, Row, Strict
+from fossil.reporting.figures._runs import COUNTS, counted, expected_runs, metric_values
+from fossil.reporting.style import LOWER_IS_BETTER, METRIC_LABELS, SMALL, TEXT_WIDTH, figure_style
+
+HEIGHT = "schedule"
+WIDTHS = {"class_term": "Class term", "warmup_epochs": "Warm-up epochs", "difficulty_source": "Difficulty"}
+"""Factors of the columns, from the outermost to the innermost."""
+
+ANY = "any"
+"""Level of a cell that stands for all levels of the innermost factor."""
+
+_NAMES = {"inverse_prior": "$1\\,/\\,(K\\,p)$"}
+
+# Distance in points between the lines of the head.
+_HEAD = 15
+
+
+class Options(Strict):
+    """The grid's rows and its reference, the row that is configured, the metric in the cells, and what stands above.
+
+    The configured row need not be a cell.
+    """
+
+    block: Block
+    configured: str
+    metric: str
+    title: str
+
+    @field_validator("metric")
+    @classmethod
+    def _known(cls, metric: str) -> str:
+        if metric not in METRIC_LABELS:
+            raise ValueError(f"there is no metric {metric!r}, only {', '.join(METRIC_LABELS)}")
+        return metric
+
+    @model_validator(mode="after")
+    def _a_grid(self) -> Self:
+        factors = {HEIGHT, *WIDTHS}
+        for row in self.cells:
+            if set(row.levels) != factors:
+                raise ValueError(f"{row.key} has levels of {sorted(row.levels)}, but a cell has {sorted(factors)}")
+            if ANY in [row.levels[factor] for factor in (HEIGHT, *WIDTHS)][:-1]:
+                raise ValueError(f"{row.key}: only the difficulty's source can be {ANY!r}")
+        return self
+
+    @property
+    def cells(self) -> list[Row]:
+        """Every row but the reference."""
+        return [row for row in self.block.rows if row.key != self.block.reference]
+
+    def levels(self, factor: str) -> list[str]:
+        """Levels of a factor in the order of the rows."""
+        found = dict.fromkeys(row.levels[factor] for row in self.cells)
+        return [level for level in found if level != ANY] or list(found)
+
+
+def draw(metrics: pd.DataFrame, options: Options) -> Figure:
+    """Draw a cell for each row but the reference: the mean of its runs whose status is "ok", as a number.
+
+    The colour is the mean difference to the reference over the seeds that both have. Where runs lack, the cell says how
+    many of how many it has; a cell without such a difference is hatched.
+    """
+    found = metric_values(metrics, options.block, metric=options.metric)
+    differences = {row.key: (found[row.key] - found[options.block.reference]).mean() for row in options.cells}
+    limit = max([1e-3, *(abs(value) for value in differences.values() if np.isfinite(value))])
+    norm = Normalize(-limit, limit)
+    colours = matplotlib.colormaps["RdBu_r" if options.metric in LOWER_IS_BETTER else "RdBu"]
+    expected = expected_runs(metrics, options.block)
+    with figure_style():
+        figure = Figure(figsize=(TEXT_WIDTH, 1.75 + 0.34 * len(options.levels(HEIGHT))), layout="constrained")
+        axis = figure.subplots()
+        for row in options.cells:
+            colour = colours(norm(differences[row.key])) if np.isfinite(differences[row.key]) else None
+            _draw_cell(axis, found[row.key], _place(row, options), colour=colour, expected=expected)
+        _finish(axis, options)
+        _draw_bar(figure, axis, ScalarMappable(norm, colours), label=_bar_label(options, found, expected))
+        figure.suptitle(options.title)
+    return figure
+
+
+def _place(row: Row, options: Options) -> tuple[int, int, int]:
+    """Column, line and width of a cell."""
+    column, width = 0, 1
+    for factor in WIDTHS:
+        levels = options.levels(factor)
+        column *= len(levels)
+        if row.levels[factor] in levels:
+            column += levels.index(row.levels[factor])
+        else:
+            width = len(levels)
+    return column, options.levels(HEIGHT).index(row.levels[HEIGHT]), width
+
+
+def _draw_cell(
+    axis: Axes,
+    values: pd.Series,
+    place: tuple[int, int, int],
+    *,
+    colour: tuple[float, float, float, float] | None,
+    expected: int,
+) -> None:
+    column, line, width = place
+    look = {"facecolor": colour} if colour else {"facecolor": "white", "hatch": "////"}
+    axis.add_patch(Rectangle((column, line), width, 1, edgecolor="white" if colour else "0.8", linewidth=0.8, **look))
+    if not len(values):
+        return
+    text = {"ha": "center", "va": "center", "fontsize": SMALL, "color": _ink(colour)}
+    number, count = f"{values.mean():.3f}", f"{len(values)}/{expected}"
+    axis.text(column + width / 2, line + 0.5, number if len(values) == expected else f"{number}\n{count}", **text)
+
+
+def _ink(colour: tuple[float, float, float, float] | None) -> str:
+    """Black or white, whichever stands out more (relative luminance, WCAG 2)."""
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in (colour or (1, 1, 1))[:3]
+    ]
+    luminance = float(np.dot((0.2126, 0.7152, 0.0722), linear))
+    return "black" if (luminance + 0.05) / 0.05 > 1.05 / (luminance + 0.05) else "white"
+
+
+def _finish(axis: Axes, options: Options) -> None:
+    """Outline the configured cell, where there is one, and name the levels of all factors."""
+    for configured in (row for row in options.cells if row.key == options.configured):
+        column, line, width = _place(configured, options)
+        axis.add_patch(
+            Rectangle((column, line), width, 1, fill=False, edgecolor="black", linewidth=1.8, zorder=3, clip_on=False)
+        )
+    rows = options.levels(HEIGHT)
+    axis.set_yticks(np.arange(len(rows)) + 0.5, [row.replace("_", " ") for row in rows])
+    axis.set_ylabel("Temperature schedule")
+    axis.set_xticks([])
+    groups = 1
+    for depth, (factor, name) in enumerate(WIDTHS.items(), start=1):
+        groups *= len(options.levels(factor))
+        _draw_head(axis, options, factor=factor, name=name, height=_HEAD * (len(WIDTHS) - depth + 0.6), groups=groups)
+    axis.set(xlim=(0, groups), ylim=(len(rows), 0))
+    axis.tick_params(length=0)
+    axis.grid(visible=False)
+    axis.spines[:].set_visible(False)
+
+
+def _draw_head(axis: Axes, options: Options, *, factor: str, name: str, height: float, groups: int) -> None:
+    """Name each group of columns, with a line below where it has several."""
+    levels = options.levels(factor)
+    columns = int(np.prod([len(options.levels(each)) for each in WIDTHS]))
+    width = columns // groups
+    above, line = (
+        axis.get_xaxis_transform() + ScaledTranslation(0, points / 72, axis.figure.dpi_scale_trans)
+        for points in (height, height - 0.5 * _HEAD)
+    )
+    text = {"va": "center", "fontsize": SMALL, "transform": above}
+    axis.text(-0.12, 1, name, ha="right", **text)
+    for group in range(groups):
+        level = levels[group % len(levels)]
+        axis.text((group + 0.5) * width, 1, _NAMES.get(level, level.replace("_", " ")), ha="center", **text)
+        if width > 1:
+            ends = [group * width + 0.1, (group + 1) * width - 0.1]
+            axis.plot(ends, [1, 1], color="0.4", linewidth=0.6, clip_on=False, transform=line)
+
+
+def _draw_bar(figure: Figure, axis: Axes, scale: ScalarMappable, *, label: str) -> None:
+    bar = figure.colorbar(scale, ax=axis, orientation="horizontal", aspect=45, shrink=0.9)
+    bar.outline.set_linewidth(0.6)
+    bar.set_label(label, fontsize=7)
+
+
+def _bar_label(options: Options, found: dict[str, pd.Series], expected: int) -> str:
+    reference = next(row for row in options.block.rows if row.key == options.block.reference)
+    values = found[reference.key]
+    notes = ["Outlined: as configured."] if options.configured in {row.key for row in options.cells} else []
+    if min(map(len, found.values())) < expected:
+        notes.append(f"{COUNTS}; hatched: no difference.")
+    name = counted(reference.label, len(values), expected)
+    what = f"{values.mean():.3f}" if len(values) else "no run"
+    return (
+        f"{METRIC_LABELS[options.metric]}: mean of the seeds (number), and its difference to {name}, "
+        f"which has {what} (colour).\n{' '.join(notes)}"
+    )

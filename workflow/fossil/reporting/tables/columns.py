@@ -1,0 +1,73 @@
+"""What the metrics are called in tables, with how many decimals, and which direction is good."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class TableError(ValueError):
+    """A table cannot be made of these results; the message says what lacks."""
+
+
+@dataclass(frozen=True)
+class Column:
+    r"""A metric of a table.
+
+    Attributes
+    ----------
+    heading : str
+        Name in LaTeX; ``\\`` breaks it.
+    decimals : int
+        Decimals in print. A table for which the paper prints more takes those.
+    note : str
+        Sentence in LaTeX about what the metric is, where the heading does not tell.
+    """
+
+    heading: str
+    decimals: int = 2
+    lower_is_better: bool = False
+    note: str = ""
+
+
+COLUMNS = {
+    "auc": Column("AUC"),
+    "balanced_accuracy": Column(r"Bal.\\acc."),
+    "recall": Column("Recall"),
+    "specificity": Column(r"Speci-\\ficity"),
+    "precision": Column(r"Preci-\\sion"),
+    "f1": Column("F1"),
+    "g_mean": Column(r"G-\\mean"),
+    "balanced_error": Column(r"Bal.\\error", lower_is_better=True, note=r"Bal. error is 1 $-$ Bal. acc."),
+    "expected_calibration_error": Column("ECE", decimals=3, lower_is_better=True),
+    "brier_score": Column("Brier", decimals=3, lower_is_better=True),
+    "area_under_risk_coverage": Column(r"Risk-\\cover.", decimals=3, lower_is_better=True),
+    "static_regret": Column(
+        r"Static\\regret",
+        decimals=3,
+        lower_is_better=True,
+        note="Static regret is how far the validation loss is above its smallest value of all epochs, mean over "
+        "epochs.",
+    ),
+    "dynamic_regret": Column(
+        r"Dyn.\\regret",
+        decimals=3,
+        lower_is_better=True,
+        note="Dyn. regret is how far the validation loss is above its smallest value so far, mean over epochs.",
+    ),
+    "area_under_regret_curve": Column(
+        "AURC", decimals=3, lower_is_better=True, note="AURC is the area under the running mean of Dyn. regret."
+    ),
+}
+
+
+def column(metric: str) -> Column:
+    """Find how a metric is printed.
+
+    Raises
+    ------
+    TableError
+        Where no table can show it.
+    """
+    if metric not in COLUMNS:
+        raise TableError(f"tables have no heading for {metric!r}, only for {', '.join(COLUMNS)}")
+    return COLUMNS[metric]

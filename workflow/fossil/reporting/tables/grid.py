@@ -1,0 +1,105 @@
+"""The grid of the sensitivity study: a mean for each combination of levels."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pandas as pd
+
+from fossil.config import BASELINE, Block, Row
+from fossil.reporting.tables.columns import column
+from fossil.reporting.tables.factors import ANY, FACTORS, cells_of, level_name, levels_of
+from fossil.reporting.tables.latex import (
+    NOTHING,
+    deviation_cell,
+    escape,
+    groups_over,
+    mean_cells,
+    number,
+    row,
+    spanning,
+)
+
+CONFIGURED = r"\rlap{$^\ast$}"
+"""Sign at the mean of the cell that has the configured options."""
+
+_HEIGHT = "schedule"
+_WIDTHS = ("class_term", "warmup_epochs", "difficulty_source")
+
+
+def grid_lines(summary: pd.DataFrame, block: Block, *, metric: str, decimals: int) -> list[str]:
+    """Print the grid as a tabular environment: schedules below each other, all other factors beside each other.
+
+    A cell whose difficulty source is "any" spans the columns of all sources. Rows without levels stand below the grid.
+    The best mean of all is bold.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        From `fossil.reporting.tables.summary.summarise`, for this block only.
+    """
+    cells = cells_of(block)
+    levels = {factor: levels_of(cells, factor) for factor in FACTORS}
+    printed = _printed_cells(summary, block, metric=metric, decimals=decimals)
+    columns = list(product(*(levels[factor] for factor in _WIDTHS)))
+    lines = [rf"\begin{{tabular}}{{@{{}}l{'c' * len(columns)}@{{}}}}", r"\toprule", *_head(levels)]
+    lines += [r"\midrule", row([spanning(len(columns) + 1, FACTORS[_HEIGHT], align="@{}l@{}")], below="1pt")]
+    for schedule in levels[_HEIGHT]:
+        name = rf"\quad {level_name(_HEIGHT, schedule)}"
+        of_schedule = {
+            tuple(cell.levels[factor] for factor in _WIDTHS): printed[cell.key]
+            for cell in cells
+            if cell.levels[_HEIGHT] == schedule
+        }
+        lines += _grid_row(name, of_schedule, columns, sources=len(levels["difficulty_source"]))
+    for other in (entry for entry in block.rows if not entry.levels):
+        mean, deviation = printed[other.key]
+        lines += [r"\midrule", row([escape(other.label), spanning(len(columns), f"{mean} {deviation}")])]
+    return [*lines, r"\bottomrule", r"\end{tabular}"]
+
+
+def is_configured(cell: Row) -> bool:
+    """Whether a cell has the configured options."""
+    return bool(cell.levels) and cell.variant == BASELINE
+
+
+def _head(levels: dict[str, list[str]]) -> list[str]:
+    """Three rows of headings, a factor each; the innermost has a column for each level."""
+    lines = []
+    outer, inner = 1, len(levels["warmup_epochs"]) * len(levels["difficulty_source"])
+    for factor in _WIDTHS[:-1]:
+        names = [level_name(factor, level) for level in levels[factor]] * outer
+        lines += groups_over([(inner, name) for name in names], name=FACTORS[factor])
+        outer *= len(levels[factor])
+        inner = len(levels["difficulty_source"])
+    names = [level_name("difficulty_source", level) for level in levels["difficulty_source"]] * outer
+    return [*lines, row([FACTORS["difficulty_source"], *names])]
+
+
+def _printed_cells(summary: pd.DataFrame, block: Block, *, metric: str, decimals: int) -> dict[str, tuple[str, str]]:
+    """Mean and deviation of each row by its key; beside the deviation n where runs are missing."""
+    means = mean_cells(summary[f"{metric}_mean"], decimals=decimals, lower_is_better=column(metric).lower_is_better)
+    found = {}
+    for entry, mean, values in zip(block.rows, means, summary.itertuples(), strict=True):
+        deviation = deviation_cell(number(getattr(values, f"{metric}_std"), decimals))
+        if values.n < values.n_expected:
+            deviation += rf"{{\tiny\ ({values.n})}}"
+        found[entry.key] = (mean + CONFIGURED if is_configured(entry) else mean, deviation)
+    return found
+
+
+def _grid_row(
+    name: str, of_schedule: dict[tuple[str, ...], tuple[str, str]], columns: list[tuple[str, ...]], *, sources: int
+) -> list[str]:
+    """Two lines: means, and below them deviations."""
+    upper, lower = [name], [""]
+    position = 0
+    while position < len(columns):
+        levels = columns[position]
+        anywhere = of_schedule.get((*levels[:-1], ANY))
+        width = sources if anywhere else 1
+        mean, deviation = anywhere or of_schedule.get(levels, (NOTHING, ""))
+        upper.append(spanning(width, mean) if width > 1 else mean)
+        lower.append(spanning(width, deviation) if width > 1 else deviation)
+        position += width
+    return [row(upper), row(lower, below="1.5pt")]

@@ -1,0 +1,277 @@
+"""Table of a study: what was measured, what the paper prints, and p-values, in blocks of rows."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import pandas as pd
+
+from fossil.config import DATASETS, Block
+from fossil.reporting.tables.columns import TableError, column
+from fossil.reporting.tables.latex import (
+    NOTHING,
+    deviation_cell,
+    environment,
+    escape,
+    footnotes,
+    groups_over,
+    mark,
+    mean_cells,
+    number,
+    p_cell,
+    row,
+    spanning,
+    stacked,
+)
+from fossil.reporting.tables.notes import few_pairs_note, runs_sentence, tests_note
+from fossil.reporting.tables.printed import (
+    PRINTED_P,
+    printed_columns,
+    printed_decimals,
+    printed_metrics,
+    regret_gap,
+)
+from fossil.reporting.tables.summary import P_COLUMNS, p_values, shown_statistics, study_of, summarise
+
+TESTED = "balanced_accuracy"
+"""The metric whose p-values the tables show."""
+
+_LABEL_WIDTH = 19
+"""Letters of a row's label in one line; what is longer breaks."""
+
+_COMPARE = r"$^\ast$"
+_SET_GAP = r"@{\hspace{5pt}}"
+_P_HEADINGS = ("Wilc.", "Holm", "Perm.", "Holm")
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Columns of the print: measured metrics, printed metrics, tests whose p the paper prints; decimals at least."""
+
+    measured: list[str]
+    printed: list[str]
+    printed_p: list[str]
+    decimals: int
+
+    @property
+    def paired(self) -> bool:
+        """Whether the paper's dynamic regret stands where the measured balanced error does."""
+        return "balanced_error" in self.measured and "dynamic_regret" in self.printed
+
+    @property
+    def sets(self) -> list[Sequence[str]]:
+        """Columns in sets that are set apart: measured, printed where there are any, p-values."""
+        return list(filter(None, [self.measured, [*self.printed, *self.printed_p], P_COLUMNS]))
+
+    @property
+    def width(self) -> int:
+        """How many columns there are, with that of the labels."""
+        return 1 + sum(map(len, self.sets))
+
+
+def study_table(
+    metrics: pd.DataFrame,
+    statistics: pd.DataFrame,
+    reported: pd.DataFrame,
+    *,
+    table: str,
+    title: str,
+    blocks: Sequence[Block],
+    columns: Sequence[str],
+    notes: Sequence[str],
+) -> tuple[pd.DataFrame, str]:
+    """Tabulate a study, a row for each row of each block.
+
+    Bold is the best mean of a column within its block at the printed precision, ties included; it is computed, also
+    where the paper has another row in bold.
+
+    Parameters
+    ----------
+    metrics : DataFrame
+        Long table of one study: study, scenario, method, variant, fold, seed, metric, value, status.
+    statistics : DataFrame
+        Comparisons of each block's rows with its reference.
+    reported : DataFrame
+        From `read_reported`.
+    table : str
+        Name of the table, here and in ``reported``.
+    title, notes : str, sequence of str
+        Start of the caption and sentences below the table, in plain text.
+    columns : sequence of str
+        Metrics, in their order.
+
+    Returns
+    -------
+    DataFrame
+        table; what `summarise` and `printed_columns` give, with `P_COLUMNS` of balanced accuracy against the block's
+        reference before the paper's p-values; data: "synthetic" or the image data set.
+    str
+        A LaTeX table environment.
+
+    Raises
+    ------
+    TableError
+        Where rows lack in the metrics, in the statistics or in what the paper prints, or the title does not name the
+        image data set.
+    """
+    shown = shown_statistics(statistics, blocks, study=study_of(metrics), metric=TESTED)
+    printed = printed_columns(reported, table=table, blocks=blocks)
+    printed_p = printed[[f"{name}_printed" for name in PRINTED_P]]
+    parts = [printed.drop(columns=printed_p.columns), p_values(shown, blocks), printed_p]
+    summary = pd.concat([summarise(metrics, blocks, names=columns), *parts], axis=1)
+    summary.insert(0, "table", table)
+    summary["data"] = [scenario if scenario in DATASETS else "synthetic" for scenario in summary["scenario"]]
+    _require_named_data(summary, title)
+    layout = _layout(printed, columns)
+    body = [
+        rf"\begin{{tabular}}{{@{{}}l{_SET_GAP.join('c' * len(columns) for columns in layout.sets)}@{{}}}}",
+        r"\toprule",
+        *_head(layout),
+        *chain.from_iterable(_block_lines(summary, block, layout, many=len(blocks) > 1) for block in blocks),
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+    bold = r"Bold: the best mean of a column" + (" in its block" if len(blocks) > 1 else "")
+    bold += r", the lowest where $\downarrow$ stands and the highest elsewhere."
+    tex = environment(
+        caption=f"{escape(title).rstrip('.')}. {runs_sentence(metrics, blocks, summary)} {bold}",
+        label=table,
+        body=body,
+        notes=[
+            *(column(metric).note for metric in columns),
+            *_paper_notes(printed, layout),
+            *_test_notes(shown, blocks),
+            *map(escape, notes),
+            *footnotes(summary["method"]),
+        ],
+        gap=1.7,
+    )
+    return summary, tex
+
+
+def _require_named_data(summary: pd.DataFrame, title: str) -> None:
+    for name in sorted(set(summary["data"]) & set(DATASETS)):
+        if DATASETS[name] not in title:
+            raise TableError(f"the title {title!r} does not say that the data are: {DATASETS[name]}")
+
+
+def _layout(printed: pd.DataFrame, columns: Sequence[str]) -> _Layout:
+    there = printed_metrics(printed)
+    # The paper's dynamic regret is 1 - balanced accuracy, so it stands where the balanced error does.
+    places = ["dynamic_regret" if m == "balanced_error" else m for m in columns if m != "dynamic_regret"]
+    if "balanced_error" not in columns:
+        places = list(columns)
+    ordered = [metric for metric in places if metric in there]
+    return _Layout(
+        measured=list(columns),
+        printed=ordered + [metric for metric in there if metric not in ordered],
+        printed_p=[name for name in PRINTED_P if (printed[f"{name}_printed"] != "").any()],
+        decimals=printed_decimals(printed),
+    )
+
+
+def _head(layout: _Layout) -> list[str]:
+    paper = len(layout.printed) + len(layout.printed_p)
+    groups = [(len(layout.measured), "Measured")]
+    groups += [(paper, "Paper")] if paper else []
+    headings = ["", *(_measured_heading(metric, layout) for metric in layout.measured)]
+    headings += [_printed_heading(metric, layout) for metric in layout.printed]
+    headings += [{"p_wilcoxon": r"$p$\\Wilc.", "p_permutation": r"$p$\\Perm."}[name] for name in layout.printed_p]
+    return [
+        *groups_over([*groups, (len(P_COLUMNS), "$p$ against the reference")]),
+        row([*map(stacked, headings), *_P_HEADINGS]),
+    ]
+
+
+def _measured_heading(metric: str, layout: _Layout) -> str:
+    entry = column(metric)
+    first, *second = entry.heading.split(r"\\")
+    first += _COMPARE if metric == "balanced_error" and layout.paired else ""
+    first += r"$\downarrow$" if entry.lower_is_better else ""
+    return r"\\".join([first, *second])
+
+
+def _printed_heading(metric: str, layout: _Layout) -> str:
+    if metric != "dynamic_regret":
+        return column(metric).heading
+    return rf"``dyn.{_COMPARE if layout.paired else ''}\\regret''"
+
+
+def _block_lines(summary: pd.DataFrame, block: Block, layout: _Layout, *, many: bool) -> list[str]:
+    """Print a block: its title, and two lines a row: means and p-values, and below them deviations.
+
+    Longer labels take further lines.
+    """
+    rows = summary[summary["block"] == block.name]
+    upper, lower = [], []
+    for metric in layout.measured:
+        entry = column(metric)
+        decimals = max(entry.decimals, layout.decimals)
+        means = rows[f"{metric}_mean"]
+        upper.append(mean_cells(means, decimals=decimals, lower_is_better=entry.lower_is_better))
+        lower.append([deviation_cell(number(value, decimals)) for value in rows[f"{metric}_std"]])
+    for metric in layout.printed:
+        upper.append([escape(text) or NOTHING for text in rows[f"{metric}_printed_mean"]])
+        lower.append([deviation_cell(escape(text)) for text in rows[f"{metric}_printed_std"]])
+    upper += [[escape(text) or NOTHING for text in rows[f"{name}_printed"]] for name in layout.printed_p]
+    lines = [r"\midrule", *_title_lines(rows, block, layout, many=many)]
+    for i, entry in enumerate(rows.itertuples()):
+        first, second, *further = _label_lines(entry)
+        reference = block.rows[i].key == block.reference
+        ps = [spanning(len(P_COLUMNS), "reference")] if reference else [p_cell(getattr(entry, n)) for n in P_COLUMNS]
+        lines.append(row([first, *(cells[i] for cells in upper), *ps]))
+        lines.append(row([second, *(cells[i] for cells in lower)]))
+        lines += [row([line]) for line in further]
+        lines.append(r"\addlinespace[1.5pt]")
+    return lines
+
+
+def _title_lines(rows: pd.DataFrame, block: Block, layout: _Layout, *, many: bool) -> list[str]:
+    """Print the title of a block, with n where there are many blocks; in lines no longer than the table is wide."""
+    if not block.title:
+        return []
+    texts = textwrap.wrap(block.title, 25 + 5 * layout.width)
+    texts = [rf"\textit{{{escape(text)}}}" for text in texts]
+    texts[-1] += f" ($n$~=~{rows['n_expected'].iloc[0]})" if many else ""
+    lines = [row([spanning(layout.width, text, align="@{}l@{}")]) for text in texts]
+    return [*lines, r"\addlinespace[2pt]"]
+
+
+def _label_lines(entry: pd.Series) -> list[str]:
+    """Label of a row in two lines, or more where it is long; below it, how many runs there are where some lack."""
+    lines = [escape(line) for line in textwrap.wrap(entry.label, _LABEL_WIDTH)]
+    lines[-1] += mark(entry.method)
+    if entry.n < entry.n_expected:
+        lines.append(rf"{{\tiny $n$ = {entry.n} of {entry.n_expected}}}")
+    return [*lines, *[""] * (2 - len(lines))]
+
+
+def _paper_notes(printed: pd.DataFrame, layout: _Layout) -> list[str]:
+    if not layout.printed:
+        return []
+    notes = ["Paper: copied from the lines of the paper that reported.csv names; -- where it prints nothing."]
+    if layout.paired:
+        gap = f"{regret_gap(printed):.3f}".rstrip("0").rstrip(".")
+        notes.append(
+            f"{_COMPARE} Hold these two against each other: the paper does not define its ``dyn. regret'', and in "
+            f"these rows it is 1 $-$ the printed Bal. acc. within {gap}."
+        )
+    return notes
+
+
+def _test_notes(shown: dict[tuple[str, str], pd.DataFrame], blocks: Sequence[Block]) -> list[str]:
+    if not shown:
+        return []
+    tests = pd.concat(shown.values())
+    counts = [
+        sum(name == block.name and tests["p"].notna().all() for (name, _), tests in shown.items()) for block in blocks
+    ]
+    return [
+        tests_note(
+            tests, corrected_over=[*filter(None, counts)], compared="of Bal. acc. against the row marked reference"
+        ),
+        few_pairs_note(tests),
+    ]

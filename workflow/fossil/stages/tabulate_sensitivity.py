@@ -1,0 +1,35 @@
+"""Make the table of the sensitivity study."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import pandas as pd
+from pydantic import Field
+
+from fossil.config import Block, Strict
+from fossil.files import write_csv, write_text
+from fossil.reporting.tables.sensitivity import sensitivity_table
+
+
+class Settings(Strict):
+    """What the table needs to know: the start of its caption, the grid, and its metric."""
+
+    title: str
+    blocks: Annotated[list[Block], Field(min_length=1, max_length=1)]
+    metric: str = "balanced_accuracy"
+
+
+def run(settings: Settings, *, metrics: Path, statistics: Path, effects: Path, tex: Path, csv: Path) -> None:
+    """Read metrics (Parquet), comparisons and effects (CSV); write LaTeX and CSV."""
+    table, latex = sensitivity_table(
+        pd.read_parquet(metrics),
+        pd.read_csv(statistics),
+        pd.read_csv(effects, dtype={"level": str, "base": str}),
+        title=settings.title,
+        block=settings.blocks[0],
+        metric=settings.metric,
+    )
+    write_csv(csv, table)
+    write_text(tex, latex)
