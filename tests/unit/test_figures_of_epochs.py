@@ -8,7 +8,6 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.collections import FillBetweenPolyCollection
 from matplotlib.colors import to_rgba
-from pydantic import ValidationError
 
 from fossil.evaluation.regret import area_under_regret_curve
 from fossil.reporting import style

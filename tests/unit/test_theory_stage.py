@@ -16,7 +16,7 @@ from fossil.files import write_json
 from fossil.reporting import style
 from fossil.reporting.figures import theory
 from fossil.stages import draw_figure, verify_theory
-from tests.unit.test_figures import assert_text_is_readable
+from tests.unit.figure_examples import assert_text_is_readable
 
 NAMES = ["erm", "static", "fossil"]
 SEEDS, EPOCHS, SAMPLES = 4, 3, 163

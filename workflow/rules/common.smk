@@ -24,6 +24,7 @@ from fossil.config import (
     read_typed,
 )
 from fossil.config.arms import batches, configured_levels, problems, studies
+from fossil.config.comparisons import row_key
 from fossil.digest import code_digest, listing_digest
 from fossil.reporting.catalogue import figures, tables
 
@@ -63,7 +64,7 @@ SYNTHETIC_STUDIES = studies(CONFIG)
 def internal_block():
     """The image study: every method on its data set."""
     rows = [Row(scenario=DATASET, method=name, variant=VARIANT, label=METHODS[name].label) for name in IMAGES.methods]
-    return Block(name="internal", title="", rows=rows, reference=f"{DATASET}/{IMAGES.reference}-{VARIANT}")
+    return Block(name="internal", title="", rows=rows, reference=row_key(DATASET, IMAGES.reference, VARIANT))
 
 
 BLOCKS = SYNTHETIC_STUDIES | {IMAGE_STUDY: [internal_block()]}
@@ -210,11 +211,7 @@ def existing(paths):
 def study_batches(study):
     """Batches that train rows of a study, in the order of all batches."""
     keys = {row.key for block in BLOCKS[study] for row in block.rows}
-    return [
-        name
-        for name, arms in BATCHES.items()
-        if any(f"{arm.scenario}/{arm.method}-{arm.variant}" in keys for arm in arms)
-    ]
+    return [name for name, arms in BATCHES.items() if any(arm.key in keys for arm in arms)]
 
 
 def study_runs(wildcards):
@@ -238,9 +235,10 @@ def histories(study):
 
 
 def method_histories(wildcards):
-    """Epochs of the methods of the synthetic section."""
-    trained = [method for method in SYNTHETIC.methods if method in BATCHES]
-    return existing(expand("results/synthetic/{method}/history.parquet", method=trained))
+    """Epochs of the batches that train methods, as configured, on the headline scenario."""
+    wanted = {row_key(HEADLINE, method, VARIANT) for method in SYNTHETIC.methods}
+    trained = [name for name, arms in BATCHES.items() if any(arm.key in wanted for arm in arms)]
+    return existing(expand("results/synthetic/{batch}/history.parquet", batch=trained))
 
 
 def figure_tables(wildcards):

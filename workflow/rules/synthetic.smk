@@ -36,6 +36,8 @@ rule train_stacked:
         record="results/synthetic/{batch}/run.json",
     log:
         "results/logs/train_stacked/{batch}.log",
+    wildcard_constraints:
+        batch="(?!sensitivity-).*",
     priority: 2
     conda:
         "../../envs/train.yaml"
@@ -48,3 +50,10 @@ rule train_stacked:
     shell:
         "python -m fossil train_stacked --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
         "--problems {input.problems} --predictions {output.predictions} --history {output.history}"
+
+
+# The grid's jobs come first, since most is made of them afterwards, one thing after another.
+use rule train_stacked as train_grid with:
+    wildcard_constraints:
+        batch="sensitivity-.*",
+    priority: 3

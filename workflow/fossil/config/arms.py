@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from fossil.config.comparisons import Block, Row, Variant
+from fossil.config.comparisons import Block, Row, Variant, row_key
 from fossil.config.methods import BASELINE, METHODS
 from fossil.config.strict import Name, Strict
 from fossil.config.studies import DifficultySource, Proxy, SyntheticAugmentation, SyntheticScenario
@@ -58,6 +58,11 @@ class Arm(Strict):
     proxy: Proxy | None
     source: DifficultySource | None
 
+    @property
+    def key(self) -> str:
+        """Key of the rows that show it."""
+        return row_key(self.scenario, self.method, self.variant)
+
 
 class Problem(Strict):
     """A generated problem, with augmented copies or without."""
@@ -84,10 +89,10 @@ def studies(config: Config) -> dict[str, list[Block]]:
 
 
 def batches(config: Config) -> dict[str, list[Arm]]:
-    """Put what is trained into jobs: one a method, and for the grid one a class term and source of difficulty.
+    """Put what is trained into jobs: one a method's module, and for the grid one a class term and difficulty's source.
 
-    A job trains one arm after another. It costs seconds to start and a second to train an arm, so few large jobs are
-    faster than many small ones.
+    A job costs seconds to start and about one to train an arm, so few large jobs are faster than many small ones; and
+    an edit of a module trains all of its methods anyway.
     """
     rows = {row.key: row for blocks in studies(config).values() for block in blocks for row in block.rows}
     found: dict[str, list[Arm]] = {}
@@ -143,13 +148,14 @@ def _paper_pairing(config: Config, printed: dict[str, str]) -> Iterator[Block]:
         name="paper-pairing",
         title="The paper's pairing: FOSSIL with augmented copies, the others without",
         rows=rows,
-        reference=f"{augmented_scenario(config)}/fossil-{BASELINE}",
+        reference=row_key(augmented_scenario(config), "fossil", BASELINE),
     )
 
 
 def _synthetic_main(config: Config) -> list[Block]:
     blocks = []
-    for name, scenario in config.synthetic.scenarios.items():
+    scenarios = sorted(config.synthetic.scenarios.items(), key=lambda item: item[1].imbalance_ratio)
+    for name, scenario in scenarios:
         ratio = f"{scenario.imbalance_ratio:g}"
         known = scenario.imbalance_ratio in _PRINTED_RATIOS
         blocks.append(
@@ -232,7 +238,7 @@ def _all_methods(
         _row(scenario, method, label=METHODS[method].label, printed=printed.get(method))
         for method in config.synthetic.methods
     ]
-    reference = f"{scenario}/{config.synthetic.reference}-{BASELINE}"
+    reference = row_key(scenario, config.synthetic.reference, BASELINE)
     return Block(name=name, title=title, rows=rows, reference=reference, printed_ratio=printed_ratio)
 
 
@@ -242,7 +248,7 @@ def _row(scenario: str, method: str, variant: str = BASELINE, *, label: str, pri
 
 def _batch(config: Config, row: Row) -> str:
     if not row.levels or row.variant == BASELINE:
-        return row.method
+        return METHODS[row.method].target.partition(":")[0].rpartition(".")[2]
     source = row.levels["difficulty_source"]
     return f"sensitivity-{row.levels['class_term']}-{'online' if source == 'any' else source}"
 

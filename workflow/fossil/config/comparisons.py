@@ -28,7 +28,7 @@ class Row(Strict):
     @property
     def key(self) -> str:
         """scenario/method-variant, which no other row of a block has."""
-        return f"{self.scenario}/{self.method}-{self.variant}"
+        return row_key(self.scenario, self.method, self.variant)
 
 
 class Block(Strict):
@@ -59,3 +59,8 @@ class Block(Strict):
         if self.reference not in keys:
             raise ValueError(f"block {self.name}: the reference {self.reference} is not among {keys}")
         return self
+
+
+def row_key(scenario: str, method: str, variant: str) -> str:
+    """Name runs of one method, with one set of options, on one scenario or data set."""
+    return f"{scenario}/{method}-{variant}"

@@ -87,8 +87,9 @@ class SensitivityGrid(Strict):
     """The grid of FOSSIL's options in the sensitivity study; every combination is trained."""
 
     schedules: list[Schedule] = Field(
-        list(get_args(Schedule)),
-        description="Temperature schedules; infinite is no difficulty term.",
+        ["exponential_decay", "linear_growth", "constant", "infinite"],
+        description="Temperature schedules, by default one of each kind: falling, rising, constant, and infinite, which "
+        "is no difficulty term.",
         min_length=1,
     )
     class_terms: list[ClassTerm] = Field(["inverse_prior", "none"], description="Class terms.", min_length=1)
@@ -108,18 +109,17 @@ class SyntheticStudy(Strict):
 
     studies: list[SyntheticStudyName] = Field(
         list(get_args(SyntheticStudyName)),
-        description="synthetic-results: every method on the headline scenario, with and without augmented copies; "
+        description="synthetic-results: every method on the first scenario, with and without augmented copies; "
         "synthetic-main: every method on every scenario; robustness-difficulty: augmentation and penalty; "
         "difficulty-defs: what makes a sample difficult; sensitivity: the grid. The last three train ERM and FOSSIL "
         "whatever the methods are.",
         min_length=1,
     )
     scenarios: dict[Name, SyntheticScenario] = Field(
-        {f"ir{ratio}": SyntheticScenario(imbalance_ratio=float(ratio)) for ratio in (4, 9, 19)},
-        description="Generated problems, by name.",
+        {f"ir{ratio}": SyntheticScenario(imbalance_ratio=float(ratio)) for ratio in (9, 4, 19)},
+        description="Generated problems, by name; the first is that of the studies that have only one.",
         min_length=1,
     )
-    headline: Name = Field("ir9", description="The scenario of the studies that have only one.")
     augmentation: SyntheticAugmentation = SyntheticAugmentation()
     methods: list[Name] = Field(methods_of("synthetic"), description="Methods, in the order of the tables.")
     reference: Name = Field("fossil", description="The method that every other one is compared with.")
@@ -132,6 +132,11 @@ class SyntheticStudy(Strict):
     )
     sensitivity: SensitivityGrid = SensitivityGrid()
     training: SyntheticTraining = SyntheticTraining()
+
+    @property
+    def headline(self) -> str:
+        """Name of the first scenario."""
+        return next(iter(self.scenarios))
 
 
 class PhantomDataset(Strict):

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from fossil.config import BASELINE, DATASETS, Block, Config
 from fossil.config.arms import augmented_scenario
+from fossil.config.comparisons import row_key
 
 _MAIN_COLUMNS = ("auc", "balanced_accuracy", "recall", "g_mean", "dynamic_regret", "balanced_error")
 _SHORT_COLUMNS = ("auc", "balanced_accuracy", "g_mean", "dynamic_regret", "balanced_error")
@@ -58,7 +59,7 @@ def tables(config: Config, blocks: dict[str, list[Block]]) -> dict[str, Table]:
             both,
         ),
         "synthetic-main": Table(
-            "synthetic-main", "Synthetic data by imbalance ratio.", _MAIN_COLUMNS, (), tuple(synthetic.scenarios)
+            "synthetic-main", "Synthetic data by imbalance ratio.", _MAIN_COLUMNS, (), _scenarios_of(blocks)
         ),
         "robustness-difficulty": Table(
             "robustness-difficulty",
@@ -100,7 +101,7 @@ def figures(config: Config, blocks: dict[str, list[Block]]) -> dict[str, Figure]
         title = f"Weights by class and difficulty, synthetic data, {scenario}"
         add("weight-trajectories", "synthetic-results", "histories", title, block=block)
     if study := blocks.get("synthetic-main"):
-        ratios = [scenario.imbalance_ratio for scenario in config.synthetic.scenarios.values()]
+        ratios = [config.synthetic.scenarios[name].imbalance_ratio for name in _scenarios_of(blocks)]
         title = "Synthetic data by imbalance ratio"
         add("imbalance-ratios", "synthetic-main", "metrics", title, blocks=study, ratios=ratios)
         title = "Effective sample size in training, synthetic data"
@@ -115,7 +116,7 @@ def figures(config: Config, blocks: dict[str, list[Block]]) -> dict[str, Figure]
         add("difficulty-defs", "difficulty-defs", "metrics", title, blocks=whole)
     if study := blocks.get("sensitivity"):
         title = f"FOSSIL's options, synthetic data, {scenario}"
-        configured = f"{headline}/fossil-{BASELINE}"
+        configured = row_key(headline, "fossil", BASELINE)
         add(
             "sensitivity",
             "sensitivity",
@@ -138,6 +139,10 @@ _PAIRING = (
     "of another table and the ERM row its row ERM (no aug), so that FOSSIL alone had augmented copies; and the static "
     "row, whose recall is below that of ERM, fits weights that follow the class frequency."
 )
+
+
+def _scenarios_of(blocks: dict[str, list[Block]]) -> tuple[str, ...]:
+    return tuple(block.rows[0].scenario for block in blocks.get("synthetic-main", []))
 
 
 def _copies_of_samples(config: Config) -> str:

@@ -35,7 +35,7 @@ class Settings(Strict):
 
 
 def run(settings: Settings, *, histories: list[Path], description: Path, table: Path, curves: Path) -> dict[str, Any]:
-    """Read ``{method}/history.parquet`` of the runs and the description of their data (JSON).
+    """Read the epochs of the runs (Parquet) and the description of their data (JSON).
 
     Writes a row a statement (CSV) and the curves (Parquet).
 
@@ -58,12 +58,12 @@ def run(settings: Settings, *, histories: list[Path], description: Path, table: 
 
 
 def _runs(histories: list[Path], settings: Settings, *, samples: int) -> pd.DataFrame:
-    """Put the histories below each other, in the order of the methods, with the number of training samples."""
-    paths = sorted(histories, key=lambda path: settings.methods.index(path.parent.name))
-    frames = [_history(path, settings.scenario) for path in paths]
-    if not frames:
+    """Put the histories of the methods below each other, in their order, with the number of training samples."""
+    if not histories:
         return pd.DataFrame({"method": [], **dict.fromkeys(["samples", *_COLUMNS], np.empty(0))})
-    return pd.concat(frames, ignore_index=True).assign(samples=samples)
+    table = pd.concat([_history(path, settings.scenario) for path in histories])
+    ordered = [table[table["method"] == method] for method in settings.methods]
+    return pd.concat(ordered, ignore_index=True).assign(samples=samples)
 
 
 def _history(path: Path, scenario: str) -> pd.DataFrame:

@@ -157,7 +157,7 @@ class _Run:
             rows = slice(start, start + batch_size)
             outputs = self.model.forward(inputs[:, rows])
             part = {name: getattr(shuffled, name)[:, rows] for name in _PER_SAMPLE}
-            batch = Batch(logits=outputs[-1].detach().requires_grad_(), class_counts=samples.class_counts, **part)
+            batch = Batch(logits=outputs[-1], class_counts=samples.class_counts, **part)
             kept_losses[:, rows] = self._step(batch, inputs[:, rows], outputs, kept_weights[:, rows], progress)
         return shuffled, kept_losses, kept_weights
 
@@ -215,9 +215,7 @@ class _Run:
         self, batch: Batch, inputs: Tensor, outputs: Sequence[Tensor], weights: Tensor, progress: Progress
     ) -> Tensor:
         """Take a step; returns the losses before it. Weights that a method gives at each step go into ``weights``."""
-        losses = self.method.losses(batch)
-        (slopes,) = torch.autograd.grad(losses.sum(), batch.logits)
-        losses = losses.detach()
+        losses, slopes = _losses_and_slopes(self.method, batch)
         self.method.before_step(batch, losses, self._lookahead(inputs, outputs, slopes))
         if self.method.weights_each_step:
             weights.copy_(self.method.weights(batch, progress))
@@ -249,6 +247,15 @@ class _Run:
 
 _ROWS_OF_A_PART = 128
 _PER_SAMPLE = ("targets", "difficulty", "is_augmented", "index")
+
+
+def _losses_and_slopes(method: Method, batch: Batch) -> tuple[Tensor, Tensor]:
+    """Losses, shape (M, n), and the derivative of each by its logit, shape (M, n, 1)."""
+    if type(method).losses is Method.losses:  # of the cross-entropy it is known
+        return method.losses(batch), batch.logits.sigmoid().sub_(batch.targets.unsqueeze(-1))
+    leaf = batch.logits.detach().requires_grad_()
+    losses = method.losses(replace(batch, logits=leaf))
+    return losses.detach(), torch.autograd.grad(losses.sum(), leaf)[0]
 
 
 def _weighted(slopes: Tensor, weights: Tensor) -> Tensor:
