@@ -21,6 +21,7 @@ TINY: dict[str, Any] = {
         "scenarios": {"ir9": {"n_samples": 240}},
         "methods": ["erm", "focal", "fossil"],
         "seeds": [1, 2],
+        "sensitivity": {"schedules": ["infinite"], "class_terms": ["inverse_prior"], "warmup_epochs": [5]},
         "training": {"epochs": 2, "hidden": [8]},
     },
     "datasets": {"phantom": {"images": 90, "imbalance_ratio": 3.0}},
@@ -73,10 +74,10 @@ class Study:
         return result.stdout
 
     def planned(self, *arguments: str) -> Counter[str]:
-        """Count the jobs that a dry run would run, by rule; targets do not count."""
+        """Count the jobs that a dry run would run, by rule, tables and figures by name too; targets do not count."""
         output = self.make("--dry-run", *arguments)
-        jobs = re.findall(r"^(?:local)?rule (\w+):$", output, flags=re.MULTILINE)
-        return Counter(job for job in jobs if job not in ("all", "synthetic", "images", "theory"))
+        jobs = re.findall(r"^(?:local)?rule (\w+):\n((?: {4}.*\n)*)", output, flags=re.MULTILINE)
+        return Counter(_job(rule, body) for rule, body in jobs if rule not in ("all", "synthetic", "images", "theory"))
 
     def planned_runs(self, *arguments: str) -> set[str]:
         """Name the runs that a dry run would train: their folders below results."""
@@ -84,11 +85,30 @@ class Study:
         return set(re.findall(r"output: results/(\S+)/predictions\.parquet", output))
 
 
-# What follows from new runs of the image study, and from new runs of the synthetic study.
-AFTER_FOLDS = Counter(["collect_folds", "compare_methods", "tabulate_final_tuning", "draw_padufes_tradeoff"])
-AFTER_STACKS = Counter(
-    [
-        *("collect_stacked", "compare_methods", "tabulate_synthetic_results", "draw_synthetic_raincloud"),
-        *("verify_theory", "draw_theory"),
-    ]
+def _job(rule: str, body: str) -> str:
+    shown = re.search(r"wildcards: (?:figure|table)=([\w-]+)$", body, flags=re.MULTILINE)
+    return f"{rule} {shown.group(1)}" if shown else rule
+
+
+# What follows from new runs of the image study.
+AFTER_FOLDS = Counter(
+    ["collect_folds", "compare_methods", "tabulate_study final-tuning", "draw_figure padufes-tradeoff"]
+)
+# What is drawn of all methods of the synthetic section, from their metrics and from their epochs.
+METHOD_FIGURES = ["draw_figure synthetic-raincloud", "draw_figure imbalance-ratios"]
+EPOCH_FIGURES = [
+    *("draw_figure regret-trajectories", "draw_figure weight-trajectories", "draw_figure effective-sample-size"),
+    "draw_figure theory",
+]
+METHOD_TABLES = ["tabulate_study synthetic-results", "tabulate_study synthetic-main"]
+FOSSIL_FIGURES = ["draw_figure robustness-difficulty", "draw_figure difficulty-defs", "draw_figure sensitivity"]
+FOSSIL_TABLES = [
+    *("tabulate_study robustness-difficulty", "tabulate_study difficulty-defs", "tabulate_sensitivity"),
+]
+# What follows from new runs of a method that only the studies of all methods have, and from new runs of all.
+AFTER_METHOD = Counter(
+    [*["collect_stacked", "compare_methods"] * 2, *METHOD_TABLES, *METHOD_FIGURES, *EPOCH_FIGURES, "verify_theory"]
+)
+AFTER_STACKS = AFTER_METHOD + Counter(
+    [*["collect_stacked", "compare_methods"] * 3, *FOSSIL_TABLES, *FOSSIL_FIGURES, "measure_effects"]
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from pathlib import Path
 
@@ -9,7 +10,6 @@ import pandas as pd
 import pytest
 
 from fossil.config import METHODS, MethodEntry
-from fossil.reporting.figures import padufes_tradeoff, synthetic_raincloud
 from tests.workflow.study import TINY, Study
 
 FILE = '''"""Weights of one half."""
@@ -36,6 +36,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     without_lists = {
         key: {name: value for name, value in part.items() if name != "methods"} for key, part in TINY.items()
     }
+    without_lists["synthetic"]["studies"] = ["synthetic-results", "synthetic-main"]
     study = Study.create(tmp_path_factory.mktemp("added"), config=without_lists)
     package = study.root / "workflow" / "fossil"
     (package / "methods" / "half.py").write_text(FILE)
@@ -52,17 +53,18 @@ def added(path: Path) -> pd.DataFrame:
 
 
 def test_it_and_every_other_method_of_the_registry_is_trained(study: Study) -> None:
-    runs = {path.name for path in (study.root / "results/synthetic/ir9").iterdir()}
-    assert runs == {"half", *METHODS}
-    for path in study.root.glob("results/synthetic/ir9/*/run.json"):
-        assert json.loads(path.read_text())["status"] == "ok"
+    metrics = pd.read_parquet(study.root / "results/metrics/synthetic-main.parquet")
+    assert set(metrics["method"]) == {"half", *METHODS}
+    assert set(metrics["status"]) == {"ok"}
+    for path in study.root.glob("results/synthetic/*/run.json"):
+        assert json.loads(path.read_text())["failed"] == []
     folders = {path.name for path in (study.root / "results/phantom/runs").iterdir()}
     assert folders == {
         f"{name}-baseline" for name in ("half", *METHODS) if name == "half" or "images" in METHODS[name].studies
     }
 
 
-@pytest.mark.parametrize("name", ["synthetic-ir9", "phantom-internal"])
+@pytest.mark.parametrize("name", ["synthetic-results", "synthetic-main", "phantom-internal"])
 def test_it_is_measured_and_tested_in_both_studies(study: Study, name: str) -> None:
     metrics = added(study.root / f"results/metrics/{name}.parquet")
     assert (metrics["status"] == "ok").all()
@@ -72,25 +74,20 @@ def test_it_is_measured_and_tested_in_both_studies(study: Study, name: str) -> N
     assert {"wilcoxon", "permutation"} <= set(statistics["test"])
 
 
-@pytest.mark.parametrize("name", ["synthetic-results", "final-tuning"])
-def test_it_has_a_row_in_every_table(study: Study, name: str) -> None:
-    assert len(added(study.root / f"results/tables/{name}.csv")) == 1
-    assert (study.root / f"results/tables/{name}.tex").read_text().count("One half") == 1
+@pytest.mark.parametrize(("name", "blocks"), [("synthetic-results", 2), ("synthetic-main", 1), ("final-tuning", 1)])
+def test_it_has_a_row_in_every_block_of_every_table(study: Study, name: str, blocks: int) -> None:
+    assert len(added(study.root / f"results/tables/{name}.csv")) == blocks
+    assert (study.root / f"results/tables/{name}.tex").read_text().count("One half") == blocks
 
 
-@pytest.mark.parametrize(
-    ("draw", "name", "options"),
-    [
-        (synthetic_raincloud.draw, "synthetic-ir9", {"title": "Synthetic"}),
-        (padufes_tradeoff.draw, "phantom-internal", {"dataset": "phantom", "title": "Images"}),
-    ],
-)
-def test_it_is_named_in_every_figure_of_the_results(
-    study: Study, monkeypatch: pytest.MonkeyPatch, draw: object, name: str, options: dict[str, str]
-) -> None:
+@pytest.mark.parametrize("name", ["synthetic-raincloud", "imbalance-ratios", "padufes-tradeoff"])
+def test_it_is_named_in_every_figure_of_the_results(study: Study, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setitem(METHODS, "half", MethodEntry(target="fossil.methods.half:Half", label="One half"))
-    metrics = pd.read_parquet(study.root / f"results/metrics/{name}.parquet")
-    figure = draw(metrics, methods=sorted(metrics["method"].unique()), **options)  # type: ignore[operator]
+    record = json.loads((study.root / f"results/records/draw_figure-{name}.json").read_text())
+    metrics = {"synthetic-raincloud": "synthetic-results", "imbalance-ratios": "synthetic-main"}
+    table = pd.read_parquet(study.root / f"results/metrics/{metrics.get(name, 'phantom-internal')}.parquet")
+    module = importlib.import_module(f"fossil.reporting.figures.{name.replace('-', '_')}")
+    figure = module.draw(table, module.Options.model_validate(record["settings"]["options"]))
     texts = [text.get_text() for axis in figure.axes for text in axis.get_yticklabels()]
     legends = [*figure.legends, *(axis.get_legend() for axis in figure.axes if axis.get_legend())]
     texts += [text.get_text() for legend in legends for text in legend.get_texts()]
@@ -111,6 +108,6 @@ def test_changing_it_retrains_it_and_no_other_method(study: Study) -> None:
     path.write_text(FILE.replace("0.5", "0.25"))
     try:
         assert all("/half" in run for run in study.planned_runs("all"))
-        assert len(study.planned_runs("all")) == 3  # one stack, two folds
+        assert len(study.planned_runs("all")) == 3  # one batch, two folds
     finally:
         path.write_text(FILE)

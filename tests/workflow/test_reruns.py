@@ -13,7 +13,21 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.workflow.study import AFTER_FOLDS, AFTER_STACKS, TINY, Study
+from tests.workflow.study import (
+    AFTER_FOLDS,
+    AFTER_METHOD,
+    AFTER_STACKS,
+    EPOCH_FIGURES,
+    FOSSIL_FIGURES,
+    FOSSIL_TABLES,
+    METHOD_FIGURES,
+    METHOD_TABLES,
+    TINY,
+    Study,
+)
+
+TABLES = Counter([*METHOD_TABLES, *FOSSIL_TABLES, "tabulate_study final-tuning"])
+SYNTHETIC_STUDIES = ["synthetic-results", "synthetic-main", "robustness-difficulty", "difficulty-defs", "sensitivity"]
 
 
 @pytest.fixture(scope="module")
@@ -49,14 +63,15 @@ def configured(study: Study, section: str, **changes: object) -> Iterator[None]:
 
 
 def test_a_finished_study_has_every_table_and_figure_and_plans_nothing(study: Study) -> None:
-    for name in ("synthetic-results", "final-tuning"):
+    for name in (*SYNTHETIC_STUDIES, "final-tuning"):
         assert (study.root / f"results/tables/{name}.tex").stat().st_size > 500
         assert (study.root / f"results/tables/{name}.csv").stat().st_size > 200
     assert len(pd.read_csv(study.root / "results/theory.csv")) == 27
-    for name in ("synthetic-raincloud", "padufes-tradeoff", "theory"):
+    drawn = [job.removeprefix("draw_figure ") for job in METHOD_FIGURES + EPOCH_FIGURES + FOSSIL_FIGURES]
+    for name in (*drawn, "padufes-tradeoff"):
         assert (study.root / f"results/figures/{name}.pdf").read_bytes().startswith(b"%PDF")
         assert (study.root / f"results/figures/{name}.png").read_bytes().startswith(b"\x89PNG")
-    for name in ("synthetic-ir9", "phantom-internal"):
+    for name in (*SYNTHETIC_STUDIES, "phantom-internal"):
         metrics = pd.read_parquet(study.root / f"results/metrics/{name}.parquet")
         assert set(metrics["status"]) == {"ok"}
         assert metrics["value"].notna().all()
@@ -101,19 +116,20 @@ def test_arrays_are_larger_than_what_snakemake_compares_by_content(study: Study)
 
 def test_editing_a_plot_redraws_that_plot_only(study: Study) -> None:
     with edited(study.root / "workflow/fossil/reporting/figures/padufes_tradeoff.py"):
-        assert study.planned() == Counter(["draw_padufes_tradeoff"])
+        assert study.planned() == Counter(["draw_figure padufes-tradeoff"])
 
 
 def test_editing_the_style_of_plots_redraws_all_plots_and_nothing_else(study: Study) -> None:
     with edited(study.root / "workflow/fossil/reporting/style.py"):
-        assert study.planned() == Counter(["draw_padufes_tradeoff", "draw_synthetic_raincloud", "draw_theory"])
+        every = [*METHOD_FIGURES, *EPOCH_FIGURES, *FOSSIL_FIGURES, "draw_figure padufes-tradeoff"]
+        assert study.planned() == Counter(every)
 
 
 def test_editing_a_loss_reruns_the_runs_that_use_it_and_what_follows(study: Study) -> None:
     with edited(study.root / "workflow/fossil/methods/focal.py"):
-        assert study.planned() == Counter(train_fold=2, train_stacked=1) + AFTER_FOLDS + AFTER_STACKS
+        assert study.planned() == Counter(train_fold=2, train_stacked=1) + AFTER_FOLDS + AFTER_METHOD
         assert study.planned_runs() == {
-            "synthetic/ir9/focal",
+            "synthetic/focal",
             "phantom/runs/focal-baseline/fold0-seed1",
             "phantom/runs/focal-baseline/fold1-seed1",
         }
@@ -121,7 +137,7 @@ def test_editing_a_loss_reruns_the_runs_that_use_it_and_what_follows(study: Stud
 
 def test_editing_the_tests_of_differences_retrains_nothing(study: Study) -> None:
     with edited(study.root / "workflow/fossil/evaluation/statistics.py"):
-        assert study.planned() == Counter(compare_methods=2, tabulate_final_tuning=1, tabulate_synthetic_results=1)
+        assert study.planned() == Counter(compare_methods=6) + TABLES
 
 
 def test_editing_the_configuration_module_without_another_default_reruns_nothing(study: Study) -> None:
@@ -142,7 +158,7 @@ def test_adding_a_seed_adds_only_its_runs(study: Study) -> None:
 
 def test_adding_a_seed_trains_every_stack_of_the_synthetic_study_anew_and_nothing_else(study: Study) -> None:
     with configured(study, "synthetic", seeds=[1, 2, 3]):
-        assert study.planned() == Counter(train_stacked=3) + AFTER_STACKS
+        assert study.planned() == Counter(make_synthetic=1, train_stacked=3, train_grid=2) + AFTER_STACKS
 
 
 def test_another_drawing_of_the_phantom_is_noticed_even_if_its_table_is_the_same(study: Study) -> None:
@@ -153,8 +169,8 @@ def test_another_drawing_of_the_phantom_is_noticed_even_if_its_table_is_the_same
 
 def test_a_deleted_output_is_made_again(study: Study) -> None:
     for name, rule in (
-        ("tables/final-tuning.csv", "tabulate_final_tuning"),
-        ("figures/synthetic-raincloud.pdf", "draw_synthetic_raincloud"),
+        ("tables/final-tuning.csv", "tabulate_study final-tuning"),
+        ("figures/synthetic-raincloud.pdf", "draw_figure synthetic-raincloud"),
     ):
         path = study.root / "results" / name
         content = path.read_bytes()
@@ -171,7 +187,8 @@ def test_another_name_in_print_makes_tables_and_figures_again(study: Study) -> N
         planned = study.planned("synthetic")
     finally:
         names.write_text(before)
-    assert planned == Counter(["tabulate_synthetic_results", "draw_synthetic_raincloud"])
+    drawn = [*METHOD_FIGURES, *EPOCH_FIGURES, *FOSSIL_FIGURES]
+    assert planned == Counter([*METHOD_TABLES, *FOSSIL_TABLES, *drawn]) - Counter(["draw_figure theory"])
 
 
 def test_removing_a_method_only_evaluates_anew(study: Study) -> None:
@@ -182,7 +199,7 @@ def test_removing_a_method_only_evaluates_anew(study: Study) -> None:
 def test_an_option_of_one_method_reruns_that_method_only(study: Study) -> None:
     study.config = {**TINY, "methods": {"focal": {"gamma": 3.0}}}
     try:
-        assert study.planned() == Counter(train_fold=2, train_stacked=1) + AFTER_FOLDS + AFTER_STACKS
+        assert study.planned() == Counter(train_fold=2, train_stacked=1) + AFTER_FOLDS + AFTER_METHOD
         assert all("focal" in run for run in study.planned_runs())
     finally:
         study.config = TINY
@@ -190,14 +207,14 @@ def test_an_option_of_one_method_reruns_that_method_only(study: Study) -> None:
 
 def test_another_number_of_bootstrap_resamples_compares_anew_and_retrains_nothing(study: Study) -> None:
     with configured(study, "statistics", resamples=300):
-        assert study.planned() == Counter(compare_methods=2, tabulate_final_tuning=1, tabulate_synthetic_results=1)
+        assert study.planned() == Counter(compare_methods=6, measure_effects=1) + TABLES
 
 
 def test_the_same_configuration_gives_byte_equal_metrics_with_one_core_and_with_two(
     study: Study, tmp_path: Path
 ) -> None:
     again = Study.create(tmp_path)
-    names = ["results/metrics/synthetic-ir9.parquet", "results/metrics/phantom-internal.parquet"]
+    names = [f"results/metrics/{name}.parquet" for name in (*SYNTHETIC_STUDIES, "phantom-internal")]
     again.make(*names, cores=1)
     for name in names:
         assert (again.root / name).read_bytes() == (study.root / name).read_bytes(), name

@@ -70,6 +70,7 @@ def internal_block():
 BLOCKS = SYNTHETIC_STUDIES | {IMAGE_STUDY: [internal_block()]}
 TABLES = tables(CONFIG, BLOCKS)
 FIGURES = figures(CONFIG, BLOCKS)
+SYNTHETIC_FIGURES = [name for name, figure in FIGURES.items() if figure.study in SYNTHETIC_STUDIES]
 
 
 wildcard_constraints:

@@ -81,21 +81,18 @@ rule draw_figure:
 
 rule synthetic:
     input:
-        expand("results/tables/{table}.tex", table=SYNTHETIC_STUDIES),
-        expand(
-            "results/figures/{figure}.png",
-            figure=[name for name in FIGURES if FIGURES[name].study in SYNTHETIC_STUDIES],
-        ),
+        expand("results/tables/{table}.{kind}", table=SYNTHETIC_STUDIES, kind=["tex", "csv"]),
+        expand("results/figures/{figure}.{kind}", figure=SYNTHETIC_FIGURES, kind=["pdf", "png"]),
         expand("results/statistics/{study}.csv", study=SYNTHETIC_STUDIES),
 
 
 rule images:
     input:
-        "results/tables/final-tuning.tex",
-        "results/figures/padufes-tradeoff.png",
+        expand("results/tables/final-tuning.{kind}", kind=["tex", "csv"]),
+        expand("results/figures/padufes-tradeoff.{kind}", kind=["pdf", "png"]),
 
 
 rule theory:
     input:
         rules.verify_theory.output,
-        "results/figures/theory.png",
+        expand("results/figures/theory.{kind}", kind=["pdf", "png"]),
