@@ -34,6 +34,7 @@ lint: $(STAMP)
 #	PYTHONPATH=build/peers make bench
 # On a machine with an NVIDIA GPU, tests/benchmarks/gpu.sh compares it with the CPU and measures there.
 bench: $(STAMP)
+	python -m tests.benchmarks.section
 	python -m tests.benchmarks.stacked
 	python -m tests.benchmarks.weights
 	python -m tests.benchmarks.meta_weight_net

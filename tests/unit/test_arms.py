@@ -12,7 +12,8 @@ import pytest
 import torch
 
 from fossil.config import METHODS, Config, load_config
-from fossil.config.arms import Arm, batches, configured_levels, problems, studies
+from fossil.config.arms import Arm, batches, problems
+from fossil.config.synthetic_blocks import configured_levels, studies
 from fossil.methods.base import Progress, Samples, make_method
 from tests.unit.configurations import complaint, nested
 
@@ -80,8 +81,10 @@ def test_the_papers_pairing_gives_augmented_copies_to_fossil_alone_and_inverts_s
     assert block.name == "paper-pairing"
     assert {row.scenario for row in block.rows if row.method == "fossil"} == {"ir9_augmented"}
     assert {row.scenario for row in block.rows if row.method != "fossil"} == {"ir9"}
-    (static,) = [row for row in block.rows if row.printed == "Static weighting"]
-    assert static.method == "static_inverted"
+    held = {row.printed: (row.method, row.variant) for row in block.rows}
+    assert held["Static weighting"] == ("static_inverted", "baseline")
+    assert held["Curriculum learning"] == ("curriculum", "rising-temperature")
+    assert arms()["ir9/curriculum-rising-temperature"].options["temperature"]["schedule"] == "linear_growth"
     without = load_config({"synthetic": {"methods": ["erm", "static"], "reference": "erm"}})
     assert [block.name for block in studies(without)["synthetic-results"]] == ["same-data", "same-augmented-data"]
 
@@ -89,6 +92,7 @@ def test_the_papers_pairing_gives_augmented_copies_to_fossil_alone_and_inverts_s
 def test_few_seeds_are_compared_beside_all_of_them_where_the_paper_has_few() -> None:
     blocks = studies(DEFAULT)["difficulty-defs"]
     assert [block.seeds for block in blocks] == [None, [42, 77, 123, 999]] * 2
+    assert [block.seeds for block in studies(DEFAULT)["robustness-difficulty"]] == [None, [42, 77, 123, 999, 2025]]
     four = load_config({"synthetic": {"seeds": [1, 2, 3, 4]}, "statistics": {"alpha": 0.2}})
     assert [block.seeds for block in studies(four)["difficulty-defs"]] == [None, None]
 
@@ -122,11 +126,12 @@ def test_without_penalty_copies_weigh_as_their_originals_do() -> None:
 
 
 def test_definitions_of_difficulty_differ_in_nothing_else() -> None:
-    found = {name: arms()[f"ir9/fossil-{name}"] for name in ("baseline", "entropy", "loss")}
+    found = {name: arms()[f"ir9/fossil-{name}"] for name in ("baseline", "entropy", "loss", "unscaled_loss")}
     assert {name: arm.proxy for name, arm in found.items()} == {
         "baseline": "softmax",
         "entropy": "entropy",
         "loss": "loss",
+        "unscaled_loss": "unscaled_loss",
     }
     assert len({str(arm.options) for arm in found.values()}) == 1
 

@@ -260,7 +260,12 @@ configurations = some_of(
         erm=st.just({}),
         focal=some_of(gamma=st.floats(0, 9), alpha=st.none() | fraction),
         curriculum=some_of(temperature=temperatures),
-        fossil=some_of(temperature=temperatures, class_clamp=st.none() | positive, warmup_epochs=st.integers(0, 9)),
+        # Without a difficulty term the default grid has nothing to measure from.
+        fossil=some_of(
+            temperature=temperatures.filter(lambda options: options.get("schedule") != "infinite"),
+            class_clamp=st.none() | positive,
+            warmup_epochs=st.integers(0, 9),
+        ),
     ),
     statistics=some_of(confidence=fraction, shuffles=st.integers(100, 10**6)),
     allow_missing_runs=st.booleans(),

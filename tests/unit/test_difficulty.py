@@ -163,3 +163,15 @@ def test_stages_of_a_stack_are_those_of_each_row() -> None:
     assert found.shape == (2, 3, 12)
     for place in np.ndindex(2, 3):
         assert torch.equal(found[place], stages(scores[place]))
+
+
+def test_unscaled_loss_is_the_cross_entropy_itself() -> None:
+    logits = torch.tensor([[3.0], [-2.0], [0.0]], dtype=torch.float64)
+    targets = torch.tensor([0, 1, 1])
+    found = difficulty(logits, targets, proxy="unscaled_loss")
+    assert found.tolist() == pytest.approx([math.log1p(math.exp(3)), math.log1p(math.exp(2)), math.log(2)])
+    # One outlier leaves it alone, and makes all other samples easy by the scaled loss.
+    outlier = torch.cat([logits, torch.tensor([[100.0]], dtype=torch.float64)])
+    more = torch.cat([targets, torch.tensor([0])])
+    assert difficulty(outlier, more, proxy="unscaled_loss")[:3].tolist() == found.tolist()
+    assert difficulty(outlier, more, proxy="loss")[:3].max() < 0.04

@@ -184,3 +184,11 @@ def test_mean_weights_by_third_are_those_of_sorting_each_class(rows: list[tuple[
             part = own[cuts[third - 1] : cuts[third]]
             value = found[f"weight_class{label}_difficulty{third}"].item()
             assert math.isnan(value) if not len(part) else value == pytest.approx(part.mean(), abs=1e-9)
+
+
+def test_thirds_are_those_of_each_class_whatever_the_scale_of_the_difficulty() -> None:
+    weights, targets = doubles([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), torch.tensor([0, 1, 0, 1, 0, 1])
+    scores = doubles([0.1, 0.9, 0.5, 0.2, 0.3, 0.4])
+    small, large = by_third(weights, scores, targets), by_third(weights, 1000 * scores, targets)
+    assert {key: value.item() for key, value in small.items()} == {key: value.item() for key, value in large.items()}
+    assert small["weight_class0_difficulty3"].item() == 3.0

@@ -246,4 +246,4 @@ def test_a_wrong_folder_of_photographs_is_an_error_in_a_finished_study_too_and_t
 def test_without_any_run_there_is_nothing_to_evaluate_and_the_error_says_what_to_do(tmp_path: Path) -> None:
     result = Study.create(tmp_path).snakemake("synthetic", "--config", "allow_missing_runs=true")
     assert result.returncode != 0
-    assert "none of the runs is there; set allow_missing_runs: false" in result.stdout
+    assert "none of its runs is there; set allow_missing_runs: false" in result.stdout

@@ -1,4 +1,4 @@
-"""Difficulty scores d in [0, 1]: how unsure a model is of a sample."""
+"""Difficulty scores: how unsure a model is of a sample."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ def difficulty(logits: Tensor, targets: Tensor, *, proxy: Proxy) -> Tensor:
         One logit (binary) or one a class.
     targets : Tensor, shape (..., n)
         Class indices; only the loss proxy looks at them.
-    proxy : {"softmax", "entropy", "loss"}
-        1 - max_k p_k; entropy divided by log K; cross-entropy scaled to [0, 1] over the n samples.
+    proxy : {"softmax", "entropy", "loss", "unscaled_loss"}
+        1 - max_k p_k; entropy divided by log K; cross-entropy scaled to [0, 1] over the n samples, where one outlier
+        makes all others easy; cross-entropy as it is.
 
     Returns
     -------
     Tensor, shape (..., n)
-        In [0, 1]. The softmax score is at most 1 - 1/K.
+        In [0, 1], but for the unscaled loss, which has no upper bound. The softmax score is at most 1 - 1/K.
     """
     return _PROXIES[proxy](logits, targets)
 
@@ -66,4 +67,9 @@ def _loss(logits: Tensor, targets: Tensor) -> Tensor:
     return (losses - low) / (high - low).clamp_min(torch.finfo(losses.dtype).tiny)
 
 
-_PROXIES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"softmax": _softmax, "entropy": _entropy, "loss": _loss}
+_PROXIES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "softmax": _softmax,
+    "entropy": _entropy,
+    "loss": _loss,
+    "unscaled_loss": cross_entropy,
+}

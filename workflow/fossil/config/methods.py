@@ -61,7 +61,7 @@ class TemperatureOptions(Strict):
 
 
 class CurriculumOptions(Strict):
-    """Curriculum learning: easy samples first, by exp(-d / T_t)."""
+    """Curriculum learning: weights exp(-d / T_t)."""
 
     temperature: TemperatureOptions = TemperatureOptions()
 

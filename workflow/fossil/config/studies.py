@@ -19,7 +19,7 @@ PHANTOM_POSITIVE = ["MALIGNANT"]
 PACKAGED_BACKBONES = ("tf_efficientnet_lite0",)
 """Backbones whose ImageNet weights an installed Python package carries."""
 
-Proxy = Literal["softmax", "entropy", "loss"]
+Proxy = Literal["softmax", "entropy", "loss", "unscaled_loss"]
 DifficultySource = Literal["online", "frozen"]
 
 PAPER_SEEDS = [42, 77, 123, 999, 2025, 17, 88, 321]
@@ -88,8 +88,8 @@ class SensitivityGrid(Strict):
 
     schedules: list[Schedule] = Field(
         ["exponential_decay", "linear_growth", "constant", "infinite"],
-        description="Temperature schedules, by default one of each kind: falling, rising, constant, and infinite, which "
-        "is no difficulty term.",
+        description="Temperature schedules, by default one of each kind: falling, rising, constant, and infinite, "
+        "which is no difficulty term.",
         min_length=1,
     )
     class_terms: list[ClassTerm] = Field(["inverse_prior", "none"], description="Class terms.", min_length=1)

@@ -1,4 +1,4 @@
-"""Main effects of the factors of a grid: what a level earns over the base level, averaged over all other factors."""
+"""Effects of the factors of a grid: averaged over it, from its base cell, and how they depend on one factor."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ METRICS_TESTED = (
 )
 
 COLUMNS = [
-    *("study", "metric", "factor", "level", "base", "cells", "n", "n_expected"),
+    *("study", "metric", "scope", "factor", "level", "base", "cells", "n", "n_expected"),
     *("estimate", "std", "low", "high", "confidence"),
     *("test", "exact", "p", "p_holm", "smallest_p", "note"),
 ]
@@ -33,17 +33,27 @@ COLUMNS = [
 ANY = "any"
 """Level of a factor that plays no role in a cell: the cell stands for every level of the factor."""
 
+CROSSED = "class_term"
+"""The factor whose interactions with every other one are measured."""
+
+_SIGNS = {2: (1, -1), 4: (1, -1, -1, 1)}
+"""Of level and base level; of both levels, each of them with the other's base level, and both base levels."""
+
+_Combination = tuple[str, ...]
+
 
 @dataclass(frozen=True)
 class _Contrast:
-    """A level of a factor, and the keys of the cells that have it, each beside its partner with the base level."""
+    """What is measured, and the keys of cells whose metrics are added with the signs of `_SIGNS`; means of these."""
 
+    scope: str
     factor: str
     level: str
-    pairs: list[tuple[str, str]]
+    base: str
+    cells: list[tuple[str, ...]]
 
 
-def main_effects(
+def grid_effects(
     metrics: pd.DataFrame,
     *,
     blocks: Sequence[Block],
@@ -51,12 +61,18 @@ def main_effects(
     statistics: Statistics,
     allow_missing: bool,
 ) -> pd.DataFrame:
-    """Measure the main effect of every level of a full factorial, on the metrics `METRICS_TESTED`.
+    """Measure what every level of a full factorial earns over its base level, on the metrics `METRICS_TESTED`.
 
-    The effect of a level is, within a seed, the mean over all cells of the other factors of metric(level) minus
-    metric(base level); then it is tested over seeds. A cell with level "any" counts once for each level that it stands
-    for, so that every combination of the other factors weighs the same; it says nothing about that factor's own levels
-    and is left out there.
+    Each effect is a number within a seed, and is then tested over seeds. Of which cells it is, its scope says:
+
+    average : the mean over all cells of the other factors of metric(level) minus metric(base level).
+    configured : the same of one pair of cells: all other factors are at their base levels.
+    interaction : of a level a of `CROSSED` and a level b of another factor, the mean over all cells of the other
+        factors of [metric(a, b) - metric(base a, b)] - [metric(a, base b) - metric(base a, base b)]. The factors are
+        named as "class_term x schedule", and levels as "a, b".
+
+    A cell with level "any" counts once for each level that it stands for, so that every combination of the other
+    factors weighs the same; it says nothing about that factor's own levels and is left out there.
 
     Parameters
     ----------
@@ -72,10 +88,11 @@ def main_effects(
     Returns
     -------
     DataFrame
-        One row per metric, factor, level and test, with the columns `COLUMNS`. ``cells`` is the number of pairs of
-        cells, ``std`` the standard deviation of the effect over seeds; `fossil.evaluation.paired_tests.analyse_pairs`
-        describes the rest. p_holm is corrected within metric and test over all effects that have a p. No row where the
-        grid has base levels only.
+        One row per metric, scope, factor, level and test, with the columns `COLUMNS`. ``cells`` is over how many pairs
+        or, in an interaction, fours of cells the mean is, ``std`` the standard deviation of the effect over seeds;
+        `fossil.evaluation.paired_tests.analyse_pairs` describes the rest. p_holm is corrected within metric, test and
+        scope over all effects that have a p. No row of scope configured or interaction where the grid lacks the cells,
+        and none at all where it has base levels only.
 
     Raises
     ------
@@ -94,15 +111,16 @@ def main_effects(
     effects = [_effect(values.loc[metric], contrast) for metric, contrast in compared]
     facts = pd.DataFrame(
         {
-            **{"metric": metric, "factor": contrast.factor, "level": contrast.level, "base": base[contrast.factor]},
-            "cells": len(contrast.pairs),
+            **{"metric": metric, "scope": contrast.scope},
+            **{"factor": contrast.factor, "level": contrast.level, "base": contrast.base},
+            "cells": len(contrast.cells),
             "std": effect.std(ddof=1) if effect.size > 1 else np.nan,
         }
         for (metric, contrast), effect in zip(compared, effects, strict=True)
     )
     expected = [len(values.loc[metric]) for metric, _ in compared]
     table = analyse_pairs(effects, expected=expected, statistics=statistics).join(facts, on="comparison")
-    table["p_holm"] = table.groupby(["metric", "test"])["p"].transform(holm)
+    table["p_holm"] = table.groupby(["metric", "test", "scope"])["p"].transform(holm)
     return table.assign(study=study)[COLUMNS]
 
 
@@ -126,44 +144,82 @@ def _only_study(metrics: pd.DataFrame) -> str:
 
 
 def _effect(values: pd.DataFrame, contrast: _Contrast) -> NDArray[np.float64]:
-    """Mean over cells of level minus base level, for every seed in which no cell lacks."""
-    with_level, with_base = (values[list(keys)].to_numpy() for keys in zip(*contrast.pairs, strict=True))
-    effect = (with_level - with_base).mean(axis=-1)
+    """Mean over the contrast's cells, for every seed in which no cell lacks."""
+    of_cells = np.array([values[list(keys)].to_numpy() for keys in contrast.cells])
+    effect = (of_cells @ np.array(_SIGNS[of_cells.shape[-1]])).mean(axis=0)
     return effect[~np.isnan(effect)]
 
 
 def _contrasts(cells: Sequence[Row], base: Mapping[str, str]) -> list[_Contrast]:
-    """Every level of every factor against the base level, in the order of base and of the cells."""
-    levels = {factor: list(dict.fromkeys(cell.levels[factor] for cell in cells)) for factor in base}
-    full = _full_factorial(cells, levels)
-    contrasts = []
-    for position, (factor, base_level) in enumerate(base.items()):
-        for level in levels[factor]:
-            if level in (base_level, ANY):
-                continue
-            pairs = [
-                (cell.key, partner.key)
-                for combination, cell in full.items()
-                if cell.levels[factor] == level
-                and (partner := full.get((*combination[:position], base_level, *combination[position + 1 :])))
-                and partner.levels[factor] == base_level
-            ]
-            if not pairs:
-                raise StatisticsError(
-                    f"factor {factor}: no cell with level {level} has a partner with the base level {base_level}; "
-                    "put both into the grid"
-                )
-            contrasts.append(_Contrast(factor, level, pairs))
-    return contrasts
+    """Every contrast, by scope; within it by factor in the order of base, and by level in that of the cells."""
+    full = _full_factorial(cells, base)
+    found = {factor: dict.fromkeys(cell.levels[factor] for cell in cells) for factor in base}
+    levels = {factor: [x for x in of_factor if x not in (base[factor], ANY)] for factor, of_factor in found.items()}
+    single = [(factor, level) for factor in base for level in levels[factor]]
+    averages = [_average(full, base, factor=factor, level=level) for factor, level in single]
+    configured = [_configured(full, base, factor=factor, level=level) for factor, level in single]
+    interactions = [
+        _interaction(full, base, factors=(CROSSED, factor), levels=(of_crossed, level))
+        for of_crossed in levels.get(CROSSED, [])
+        for factor, level in single
+        if factor != CROSSED
+    ]
+    return averages + [contrast for contrast in configured + interactions if contrast.cells]
 
 
-def _full_factorial(cells: Sequence[Row], levels: Mapping[str, Sequence[str]]) -> dict[tuple[str, ...], Row]:
-    """Find the cell of each combination of levels; a cell with "any" stands for several."""
-    full: dict[tuple[str, ...], Row] = {}
+def _average(full: Mapping[_Combination, Row], base: Mapping[str, str], *, factor: str, level: str) -> _Contrast:
+    pairs = _paired_cells(full, base, levels={factor: level})
+    if not pairs:
+        raise StatisticsError(
+            f"factor {factor}: no cell with level {level} has a partner with the base level {base[factor]}; "
+            "put both into the grid"
+        )
+    return _Contrast("average", factor, level, base[factor], list(pairs.values()))
+
+
+def _configured(full: Mapping[_Combination, Row], base: Mapping[str, str], *, factor: str, level: str) -> _Contrast:
+    changed = tuple({**base, factor: level}.values())
+    pairs = _paired_cells(full, base, levels={factor: level})
+    return _Contrast("configured", factor, level, base[factor], [pairs[changed]] if changed in pairs else [])
+
+
+def _interaction(
+    full: Mapping[_Combination, Row], base: Mapping[str, str], *, factors: tuple[str, str], levels: tuple[str, str]
+) -> _Contrast:
+    fours = _paired_cells(full, base, levels=dict(zip(factors, levels, strict=True)))
+    bases = ", ".join(base[factor] for factor in factors)
+    return _Contrast("interaction", " x ".join(factors), ", ".join(levels), bases, list(fours.values()))
+
+
+def _paired_cells(
+    full: Mapping[_Combination, Row], base: Mapping[str, str], *, levels: Mapping[str, str]
+) -> dict[_Combination, tuple[str, ...]]:
+    """Cells of some factors' levels with the partners that have base levels of them, in the order of `_SIGNS`.
+
+    Returns their keys by the combination of the first of them; only where all of them are there, and each factor plays
+    its role in each of them.
+    """
+    wanted = [dict(zip(levels, choice, strict=True)) for choice in product(*((x, base[f]) for f, x in levels.items()))]
+    found = {}
+    for combination in full:
+        of_factors = dict(zip(base, combination, strict=True))
+        partners = [full.get(tuple((of_factors | changes).values())) for changes in wanted]
+        if of_factors.items() >= levels.items() and all(
+            partner and partner.levels.items() >= changes.items()
+            for partner, changes in zip(partners, wanted, strict=True)
+        ):
+            found[combination] = tuple(partner.key for partner in partners if partner)
+    return found
+
+
+def _full_factorial(cells: Sequence[Row], base: Mapping[str, str]) -> dict[_Combination, Row]:
+    """Find the cell of each combination of levels, in the order of base; a cell with "any" stands for several."""
+    levels = {factor: {cell.levels[factor]: None for cell in cells} for factor in base}
+    full: dict[_Combination, Row] = {}
     for cell in cells:
         stands_for = [
-            [cell.levels[factor]] if cell.levels[factor] != ANY else [x for x in of_factor if x != ANY] or [ANY]
-            for factor, of_factor in levels.items()
+            [cell.levels[factor]] if cell.levels[factor] != ANY else [x for x in found if x != ANY] or [base[factor]]
+            for factor, found in levels.items()
         ]
         for combination in product(*stands_for):
             if combination in full:

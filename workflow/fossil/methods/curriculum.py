@@ -1,4 +1,4 @@
-"""Curriculum learning (Bengio et al. 2009): easy samples first."""
+"""Curriculum learning (Bengio et al. 2009) by a temperature."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ from fossil.schedules import temperature
 
 
 class Curriculum(Method):
-    """Weights exp(-d / T_t), FOSSIL's difficulty term alone."""
+    """Weights exp(-d / T_t), FOSSIL's difficulty term alone.
+
+    With a rising temperature easy samples come first and hard ones later, as in the literature. With a falling one, the
+    paper's hyperparameters and the default here, all start alike and hard samples fade.
+    """
 
     uses_difficulty = True
     options_type = CurriculumOptions

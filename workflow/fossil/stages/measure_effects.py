@@ -1,4 +1,4 @@
-"""Measure the main effects of the factors of a grid."""
+"""Measure the effects of the factors of a grid."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from fossil.config import Block, Statistics, Strict
-from fossil.evaluation.effects import main_effects
+from fossil.evaluation.effects import grid_effects
 from fossil.files import write_csv
 
 
@@ -23,7 +23,7 @@ class Settings(Strict):
 
 def run(settings: Settings, *, metrics: Path, effects: Path) -> dict[str, Any]:
     """Read the metrics (Parquet), write the effects (CSV); returns how many and how many seeds they lack."""
-    measured = main_effects(
+    measured = grid_effects(
         pd.read_parquet(metrics),
         blocks=settings.blocks,
         base=settings.base,

@@ -57,7 +57,8 @@ def _weights_by_third(weights: Tensor, difficulty: Tensor, targets: Tensor) -> d
 
     Samples of equal difficulty stand in the order of the table.
     """
-    order = (difficulty.double() + 2 * targets).argsort(dim=-1, stable=True)  # by class, then by difficulty
+    relative = difficulty.double() / difficulty.double().amax(-1, keepdim=True).clamp_min(1)
+    order = (relative + 2 * targets).argsort(dim=-1, stable=True)  # by class, then by difficulty
     sums = torch.nn.functional.pad(weights.gather(-1, order).cumsum(-1), (1, 0))
     negatives = (targets == 0).sum(-1, keepdim=True)
     found = {}

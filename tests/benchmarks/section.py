@@ -1,0 +1,164 @@
+"""The whole synthetic section from clean on two cores: its time, how it splits, and against one process a run.
+
+The section is made by Snakemake in a folder of its own. What training, evaluating and drawing take is in the records of
+its jobs; the rest of two cores' time is starting processes, Snakemake itself and waiting at the end.
+
+A run is one seed of one arm. Two ways to have a process for each are timed on a sample and extrapolated to all runs, on
+as many cores: the same code with one seed, and a plain PyTorch loop that makes its data and trains by ERM (which counts
+for every method, though most take longer). Evaluating and drawing come on top, as in the section.
+
+The last lines are the permutation test: all comparisons of the largest study with 8 pairs, where all sign flips are
+taken, and with 15, where 10,000 are drawn.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from fossil.config import METHODS, Statistics, load_config
+from fossil.config.arms import Arm, batches
+from fossil.config.synthetic_blocks import studies
+from fossil.evaluation.metrics import METRICS
+from fossil.evaluation.paired_tests import flip_p
+from tests.benchmarks.timing import parse_options
+from tests.workflow.study import REPOSITORY, Study
+
+CORES = 2
+ALLOWED_SECONDS, ALLOWED_SHUFFLES, WANTED_RATIO = 120, 1.0, 20
+PLAIN = """
+from fossil.config import SyntheticScenario, SyntheticTraining
+from fossil.data.synthetic import make_synthetic
+from tests.benchmarks.stacked import train_plainly
+import torch
+torch.set_num_threads(1)
+train_plainly(make_synthetic(SyntheticScenario(), seed=42), SyntheticTraining(), 42)
+"""
+
+
+def main() -> None:
+    options = parse_options(__doc__, rounds=3)
+    if options.device != "cpu":
+        raise SystemExit("the synthetic section trains on the CPU alone")
+    with tempfile.TemporaryDirectory() as folder:
+        study = Study.create(Path(folder), config={})
+        section = seconds_of(lambda: study.make("synthetic", cores=CORES))
+        evaluating = report_section(study.root, section)
+        report_processes(study.root, section, evaluating, rounds=options.rounds)
+    report_shuffles(rounds=options.rounds)
+
+
+def report_section(root: Path, section: float) -> float:
+    """Say how the time splits; returns what jobs that do not train take, in seconds of one core."""
+    kinds = {"training": 0.0, "evaluating and tables": 0.0, "drawing": 0.0}
+    records = [*root.glob("results/records/*.json"), *root.glob("results/synthetic/*/run.json")]
+    for record in map(read, records):
+        stage = str(record["stage"])
+        kind = "drawing" if stage.startswith("draw") else "evaluating and tables"
+        kinds["training" if stage == "train_stacked" else kind] += float(record["seconds"])  # type: ignore[arg-type]
+    print(f"the synthetic section on {CORES} cores: {section:.0f} s ({verdict(section, ALLOWED_SECONDS)})")
+    for kind, seconds in kinds.items():
+        print(f"  {kind}: {seconds:.0f} s of {CORES * section:.0f} s")
+    rest = CORES * section - sum(kinds.values())
+    print(f"  starting {len(records)} processes, Snakemake, waiting: {rest:.0f} s")
+    return CORES * section - kinds["training"] - rest * count_training(root) / len(records)
+
+
+def report_processes(root: Path, section: float, evaluating: float, *, rounds: int) -> None:
+    """Extrapolate to one process a run."""
+    config = load_config({})
+    arms = [arm for batch in batches(config).values() for arm in batch]
+    samples = {kind_of(arm): arm for arm in reversed(arms)}
+    ways: dict[str, Mapping[str, float]] = {
+        "the same code": {kind: median(lambda arm=arm: train_one(root, arm), rounds) for kind, arm in samples.items()},
+        "a plain PyTorch loop": dict.fromkeys(samples, median(train_plainly, rounds)),
+    }
+    runs = len(arms) * len(config.synthetic.seeds)
+    for way, seconds in ways.items():
+        training = sum(seconds[kind_of(arm)] for arm in arms) * len(config.synthetic.seeds)
+        total = (training + evaluating) / CORES
+        taken = ", ".join(f"{kind} {value:.1f} s" for kind, value in seconds.items())
+        found = "met" if total / section >= WANTED_RATIO else "NOT MET"
+        print(f"one process for each of {runs} runs, {way} ({taken}):")
+        print(
+            f"  {total:.0f} s, {total / section:.1f} times the section; wanted {WANTED_RATIO}: {found}"
+        )
+
+
+def kind_of(arm: Arm) -> str:
+    """Arms that take about as long as each other."""
+    entry = METHODS[arm.method]
+    return arm.method if entry.learns_on_validation else "with difficulty" if entry.uses_difficulty else "others"
+
+
+def train_one(root: Path, arm: Arm) -> None:
+    """Train one seed of an arm in a process of its own."""
+    config = load_config({})
+    settings = {
+        "batch": "one",
+        "arms": [arm.model_dump(mode="json")],
+        "seeds": config.synthetic.seeds[:1],
+        "scorer": config.method_settings("erm"),
+        "training": config.synthetic.training.model_dump(mode="json"),
+    }
+    problem = root / f"data/processed/synthetic/{arm.scenario}.parquet"
+    outputs = [f"--{name}={root / name}.parquet" for name in ("predictions", "history")]
+    run("-m", "fossil", "train_stacked", "--settings", json.dumps(settings), "--problems", str(problem), *outputs)
+
+
+def train_plainly() -> None:
+    run("-c", PLAIN)
+
+
+def report_shuffles(*, rounds: int) -> None:
+    """Time the sign flips of all comparisons of the study with the most."""
+    blocks = max(studies(load_config({})).values(), key=lambda found: sum(len(block.rows) - 1 for block in found))
+    comparisons = sum(len(block.rows) - 1 for block in blocks) * len(METRICS)
+    for pairs in (8, 15):
+        differences = np.random.default_rng(0).normal(size=(comparisons, pairs))
+        _, exact = flip_p(differences, Statistics())
+        taken = median(lambda values=differences: flip_p(values, Statistics()), rounds)
+        flips = f"all {2**pairs} sign flips" if exact else "10,000 random sign flips"
+        print(
+            f"{flips} of {comparisons} comparisons of {pairs} pairs: {taken:.3f} s ({verdict(taken, ALLOWED_SHUFFLES)})"
+        )
+
+
+def run(*arguments: str) -> None:
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(REPOSITORY / "workflow"), str(REPOSITORY)])}
+    subprocess.run([sys.executable, *arguments], env=environment, check=True, stderr=subprocess.DEVNULL)
+
+
+def count_training(root: Path) -> int:
+    return len(list(root.glob("results/synthetic/*/run.json")))
+
+
+def read(path: Path) -> dict[str, object]:
+    return json.loads(path.read_text())
+
+
+def seconds_of(action: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
+
+
+def median(action: Callable[[], object], rounds: int) -> float:
+    return statistics.median(seconds_of(action) for _ in range(rounds))
+
+
+def verdict(found: float, allowed: float) -> str:
+    return f"allowed {allowed:g} s: {'met' if found <= allowed else 'NOT MET'}"
+
+
+if __name__ == "__main__":
+    main()
