@@ -1,119 +1,44 @@
-"""Main effects of a grid: worked out by hand, and as properties of grids of known effects."""
+"""Effects of a grid: properties of grids of known effects, and what is refused."""
 
 from __future__ import annotations
 
 import itertools
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
-from fossil.config import Block, Row, Statistics
-from fossil.evaluation.effects import COLUMNS, METRICS_TESTED, main_effects
+from fossil.evaluation.effects import COLUMNS, METRICS_TESTED
 from fossil.evaluation.run_values import StatisticsError
 from fossil.stages import measure_effects as stage
-
-QUICK = Statistics(resamples=300)
-BASE = {"schedule": "decay", "class_term": "yes", "source": "online"}
-SEEDS = range(6)
-
-Cell = tuple[str, str, str]
-
-# Without temperature, difficulty and so its source play no role.
-CELLS: list[Cell] = [
-    *itertools.product(("decay", "growth"), ("yes", "no"), ("online", "frozen")),
-    *(("infinite", class_term, "any") for class_term in ("yes", "no")),
-]
+from tests.unit.grid_runs import BASE, CELLS, QUICK, SEEDS, auc_of, effects, grid, noise, table
 
 
-def grid(cells: list[Cell] = CELLS, *, seeds: list[int] | None = None) -> Block:
-    rows = [
-        Row(
-            scenario="ir9",
-            method="fossil",
-            variant="-".join(cell),
-            label="cell",
-            levels=dict(zip(BASE, cell, strict=True)),
-        )
-        for cell in cells
-    ]
-    erm = Row(scenario="ir9", method="erm", variant="baseline", label="ERM")
-    return Block(name="grid", title="", rows=[erm, *rows], reference=erm.key, seeds=seeds)
+def test_an_interaction_that_crosses_is_found_where_the_average_is_zero() -> None:
+    values = {cell: [0.7] * len(SEEDS) for cell in CELLS}
+    values |= {cell: [0.7 + 0.1 * (1 if cell[1] == "no" else -1)] * len(SEEDS) for cell in CELLS if cell[0] == "growth"}
+    found = effects(table(values))
+    assert auc_of(found).loc[("schedule", "growth"), "estimate"] == pytest.approx(0, abs=1e-12)
+    assert auc_of(found, "configured").loc[("schedule", "growth"), "estimate"] == pytest.approx(-0.1)
+    crossed = auc_of(found, "interaction").loc[("class_term x schedule", "no, growth")]
+    assert crossed["estimate"] == pytest.approx(0.2)
+    # All six seeds agree.
+    assert crossed["p"] == pytest.approx(2 / 64)
 
 
-def table(values: dict[Cell, list[float]], metrics: tuple[str, ...] = METRICS_TESTED) -> pd.DataFrame:
-    """Metrics of the cells by seed, the same for every metric."""
-    rows = [
-        ("sensitivity", "ir9", "fossil", "-".join(cell), None, seed, metric, value, "ok")
-        for cell, of_cell in values.items()
-        for seed, value in enumerate(of_cell)
-        for metric in metrics
-    ]
-    columns = ["study", "scenario", "method", "variant", "fold", "seed", "metric", "value", "status"]
-    return pd.DataFrame(rows, columns=columns).astype({"fold": "Int64", "seed": "int64"})
-
-
-def effects(metrics: pd.DataFrame, **changes: Any) -> pd.DataFrame:
-    options = {"blocks": [grid()], "base": BASE, "statistics": QUICK, "allow_missing": False}
-    return main_effects(metrics, **(options | changes))
-
-
-def auc_of(found: pd.DataFrame) -> pd.DataFrame:
-    """Effects on AUC by factor and level, once."""
-    rows = found[(found["metric"] == "auc") & (found["test"] == "wilcoxon")]
-    return rows.set_index(["factor", "level"])
-
-
-def noise(seed: int = 0) -> dict[Cell, list[float]]:
-    rng = np.random.default_rng(seed)
-    return {cell: rng.normal(0.7, 0.1, len(SEEDS)).tolist() for cell in CELLS}
-
-
-def test_effects_of_two_seeds_by_hand() -> None:
-    values = {
-        ("decay", "yes", "online"): [0.80, 0.70],
-        ("decay", "yes", "frozen"): [0.70, 0.70],
-        ("decay", "no", "online"): [0.60, 0.60],
-        ("decay", "no", "frozen"): [0.50, 0.50],
-        ("growth", "yes", "online"): [0.70, 0.60],
-        ("growth", "yes", "frozen"): [0.60, 0.60],
-        ("growth", "no", "online"): [0.40, 0.40],
-        ("growth", "no", "frozen"): [0.50, 0.30],
-        ("infinite", "yes", "any"): [0.60, 0.65],
-        ("infinite", "no", "any"): [0.50, 0.40],
-    }
-    found = auc_of(effects(table(values)))
-    by_seed = {
-        # Growth minus decay in four cells.
-        ("schedule", "growth"): [(-0.10 - 0.10 - 0.20 + 0.00) / 4, (-0.10 - 0.10 - 0.20 - 0.20) / 4],
-        # Infinite minus decay, online and frozen: each infinite cell twice.
-        ("schedule", "infinite"): [(-0.20 - 0.10 - 0.10 + 0.00) / 4, (-0.05 - 0.05 - 0.20 - 0.10) / 4],
-        # No minus yes in decay, growth, and twice in infinite.
-        ("class_term", "no"): [
-            (-0.20 - 0.20 - 0.30 - 0.10 + 2 * -0.10) / 6,
-            (-0.10 - 0.20 - 0.20 - 0.30 + 2 * -0.25) / 6,
-        ],
-        # Frozen minus online, without the cells that have no source.
-        ("source", "frozen"): [(-0.10 - 0.10 - 0.10 + 0.10) / 4, (0.00 - 0.10 + 0.00 - 0.10) / 4],
-    }
-    assert found["cells"].to_dict() == dict(zip(by_seed, (4, 4, 6, 4), strict=True))
-    assert found["estimate"].to_dict() == pytest.approx({effect: sum(v) / 2 for effect, v in by_seed.items()})
-    # The standard deviation of two numbers is their distance over the root of two.
-    deviations = {effect: abs(v[0] - v[1]) / np.sqrt(2) for effect, v in by_seed.items()}
-    assert found["std"].to_dict() == pytest.approx(deviations)
-    assert found["base"].to_dict() == {effect: BASE[effect[0]] for effect in by_seed}
-
-
-def test_table_has_a_row_a_metric_effect_and_test_and_names_the_study() -> None:
+def test_table_has_a_row_a_metric_scope_effect_and_test_and_names_the_study() -> None:
     found = effects(table(noise()))
     assert list(found.columns) == COLUMNS
     levels = [("schedule", "growth"), ("schedule", "infinite"), ("class_term", "no"), ("source", "frozen")]
-    keys = found[["metric", "factor", "level", "test"]].apply(tuple, axis=1).tolist()
+    crossed = ["no, growth", "no, infinite"]
+    interactions = [*(("class_term x schedule", level) for level in crossed), ("class_term x source", "no, frozen")]
+    scopes = {"average": levels, "configured": levels, "interaction": interactions}
+    measured = [(scope, *effect) for scope, of_scope in scopes.items() for effect in of_scope]
+    keys = found[["metric", "scope", "factor", "level", "test"]].apply(tuple, axis=1).tolist()
     tests = ("wilcoxon", "permutation")
-    assert keys == [(metric, *level, test) for metric in METRICS_TESTED for level in levels for test in tests]
+    assert keys == [(metric, *effect, test) for metric in METRICS_TESTED for effect in measured for test in tests]
     assert set(found["study"]) == {"sensitivity"}
     assert (found["n"] == len(SEEDS)).all()
     assert (found["n_expected"] == len(SEEDS)).all()
@@ -125,17 +50,21 @@ def test_effects_of_a_grid_that_adds_up_are_those_that_it_was_made_of() -> None:
     parts = {"growth": -0.1, "infinite": 0.05, "no": -0.2}
     of_seed = rng.normal(0.7, 0.1, len(SEEDS))
     values = {cell: (of_seed + sum(parts.get(level, 0) for level in cell)).tolist() for cell in CELLS}
-    found = auc_of(effects(table(values)))
-    assert found["estimate"].droplevel("factor").to_dict() == pytest.approx({**parts, "frozen": 0}, abs=1e-12)
-    assert found["std"].tolist() == pytest.approx([0] * 4, abs=1e-12)
-    # All six seeds agree: 2/64; a source without effect decides nothing.
-    assert found["p"].tolist() == pytest.approx([2 / 64] * 3 + [1])
+    found = effects(table(values))
+    for scope in ("average", "configured"):
+        of_scope = auc_of(found, scope)
+        assert of_scope["estimate"].droplevel("factor").to_dict() == pytest.approx({**parts, "frozen": 0}, abs=1e-12)
+        assert of_scope["std"].tolist() == pytest.approx([0] * 4, abs=1e-12)
+        # All six seeds agree: 2/64; a source without effect decides nothing.
+        assert of_scope["p"].tolist() == pytest.approx([2 / 64] * 3 + [1])
+    assert auc_of(found, "interaction")["estimate"].tolist() == pytest.approx([0] * 3, abs=1e-12)
 
 
 def test_tests_and_intervals_are_over_seeds() -> None:
     values = noise(2)
     found = effects(table(values))
-    growth = found[(found["metric"] == "auc") & (found["level"] == "growth")].set_index("test")
+    of_growth = (found["metric"] == "auc") & (found["level"] == "growth") & (found["scope"] == "average")
+    growth = found[of_growth].set_index("test")
     pairs = [(("growth", *rest), ("decay", *rest)) for rest in itertools.product(("yes", "no"), ("online", "frozen"))]
     by_seed = np.mean([np.subtract(values[level], values[base]) for level, base in pairs], axis=0)
     assert growth.at["wilcoxon", "p"] == pytest.approx(stats.wilcoxon(by_seed, method="exact").pvalue)
@@ -150,10 +79,12 @@ def test_tests_and_intervals_are_over_seeds() -> None:
         assert growth[end].tolist() == pytest.approx([expected] * 2)
 
 
-def test_holm_corrects_over_all_effects_of_a_metric_and_test() -> None:
-    for _, group in effects(table(noise(3))).groupby(["metric", "test"]):
+def test_holm_corrects_over_all_effects_of_a_metric_test_and_scope() -> None:
+    for (*_, scope), group in effects(table(noise(3))).groupby(["metric", "test", "scope"]):
         ordered = np.sort(group["p"])
-        by_hand = np.minimum(1, np.maximum.accumulate(ordered * [4, 3, 2, 1]))
+        by_hand = np.minimum(
+            1, np.maximum.accumulate(ordered * ([3, 2, 1] if scope == "interaction" else [4, 3, 2, 1]))
+        )
         assert np.sort(group["p_holm"]) == pytest.approx(by_hand)
 
 
@@ -173,7 +104,8 @@ def test_a_hole_is_an_error_and_where_it_is_allowed_its_seed_drops_out_of_the_ef
     metrics.loc[hole, "status"] = status
     with pytest.raises(StatisticsError, match=f"ir9/fossil-growth-no-online, seed 3: the run is {status}"):
         effects(metrics)
-    found, whole = auc_of(effects(metrics, allow_missing=True)), auc_of(effects(table(noise())))
+    measured = effects(metrics, allow_missing=True)
+    found, whole = auc_of(measured), auc_of(effects(table(noise())))
     assert found["n"].to_dict() == {
         ("schedule", "growth"): 5,
         ("schedule", "infinite"): 6,
@@ -184,6 +116,9 @@ def test_a_hole_is_an_error_and_where_it_is_allowed_its_seed_drops_out_of_the_ef
     short = found["n"] < 6
     assert found.loc[short, "note"].str.startswith("1 of 6 pairs missing").all()
     assert (found.loc[~short, "note"] == "").all()
+    # Every interaction but that with infinite needs the cell, and no effect from the configured one does.
+    assert auc_of(measured, "configured")["n"].tolist() == [6] * 4
+    assert auc_of(measured, "interaction")["n"].tolist() == [5, 6, 5]
     columns = ["estimate", "std", "low", "high", "p"]
     pd.testing.assert_frame_equal(found.loc[~short, columns], whole.loc[~short, columns])
 
@@ -199,6 +134,28 @@ def test_a_grid_in_which_a_factor_never_plays_a_role_has_the_effects_of_the_othe
     found = effects(table(values), blocks=[grid(cells)], base=BASE | {"schedule": "infinite"})
     assert auc_of(found)["estimate"].to_dict() == pytest.approx({("class_term", "no"): -0.1})
     assert auc_of(found)["cells"].tolist() == [1]
+    assert auc_of(found, "configured")["estimate"].to_dict() == pytest.approx({("class_term", "no"): -0.1})
+    assert auc_of(found, "interaction").empty
+
+
+def test_a_factor_that_plays_no_role_in_the_configured_cell_has_no_effect_from_there() -> None:
+    found = effects(table(noise()), base=BASE | {"schedule": "infinite"})
+    assert auc_of(found, "configured").index.tolist() == [
+        ("schedule", "decay"),
+        ("schedule", "growth"),
+        ("class_term", "no"),
+    ]
+    assert ("source", "frozen") in auc_of(found).index
+
+
+def test_a_grid_without_a_class_term_has_no_interactions() -> None:
+    base = {"schedule": "decay", "term": "yes", "source": "online"}
+    renamed = [
+        row.model_copy(update={"levels": dict(zip(base, row.levels.values(), strict=True))}) for row in grid().rows[1:]
+    ]
+    block = grid().model_copy(update={"rows": renamed, "reference": renamed[0].key})
+    found = effects(table(noise()), blocks=[block], base=base)
+    assert set(found["scope"]) == {"average", "configured"}
 
 
 def test_a_grid_of_base_levels_alone_has_no_effects() -> None:
@@ -234,7 +191,7 @@ def test_stage_reads_metrics_and_writes_the_effects(tmp_path: Path) -> None:
     }
     paths = {"metrics": tmp_path / "metrics.parquet", "effects": tmp_path / "effects.csv"}
     facts = stage.run(stage.Settings.model_validate(settings), **paths)
-    # Four effects of two tests on each metric, and each of them needs that cell.
-    assert facts == {"effects": 8 * len(METRICS_TESTED), "missing_seeds": 8 * len(METRICS_TESTED)}
-    found = pd.read_csv(paths["effects"])
+    # Two tests of eleven effects. Four averages, three interactions and the simple effect of "no" need that cell.
+    assert facts == {"effects": 22 * len(METRICS_TESTED), "missing_seeds": 16 * len(METRICS_TESTED)}
+    found = pd.read_csv(paths["effects"]).fillna({"note": ""})
     pd.testing.assert_frame_equal(found, effects(metrics, allow_missing=True).astype(found.dtypes), check_exact=True)

@@ -69,7 +69,7 @@ def test_cells_without_a_source_of_difficulty_span_both_and_the_grid_has_no_hole
     assert sorted(cell.get_width() for cell in cells(axis).values()) == [1] * 24 + [2] * 6
 
 
-@pytest.mark.parametrize(("metric", "sign"), [("balanced_accuracy", 1), ("dynamic_regret", -1)])
+@pytest.mark.parametrize(("metric", "sign"), [("balanced_accuracy", 1), ("balanced_error", -1)])
 def test_colours_are_the_difference_to_the_reference_centred_at_none_and_blue_is_better(metric: str, sign: int) -> None:
     block = grid_block()
     metrics = random_metrics(block)
@@ -88,6 +88,20 @@ def test_colours_are_the_difference_to_the_reference_centred_at_none_and_blue_is
     low, high = bar.get_xlim()
     assert low == -high
     assert f"which has {values(metrics, erm, metric).mean():.3f}" in bar.get_xlabel()
+
+
+def test_a_regret_has_other_colours_than_better_and_worse() -> None:
+    block = grid_block()
+    metrics = random_metrics(block)
+    same = metrics["value"][metrics["metric"] == "auc"].to_numpy()
+    for metric in ("balanced_error", "dynamic_regret"):
+        metrics.loc[metrics["metric"] == metric, "value"] = same
+    colours = {}
+    for metric in ("auc", "balanced_error", "dynamic_regret"):
+        found = cells(heat_map(metrics, block, metric=metric).axes[0])
+        colours[metric] = [found[place(row, TERMS)].get_facecolor() for row in block.rows[1:]]
+    for better_or_worse in ("auc", "balanced_error"):
+        assert not set(colours["dynamic_regret"]) & set(colours[better_or_worse])
 
 
 def test_numbers_stand_out_from_their_cell() -> None:

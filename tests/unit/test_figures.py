@@ -21,12 +21,17 @@ from fossil import config
 from fossil.digest import imported_modules
 from fossil.evaluation.metrics import METRICS
 from fossil.reporting import style
+from fossil.reporting.figures import _runs
 from fossil.stages import draw_figure
 from tests.unit import figure_examples as examples
 from tests.unit.figure_examples import FIGURES
 
 OF_METHODS = [name for name in FIGURES if name not in ("robustness_difficulty", "difficulty_defs", "sensitivity")]
 OF_RUNS = [name for name in FIGURES if name != "theory"]
+OF_MEANS = [
+    *("imbalance_ratios", "difficulty_defs", "sensitivity"),
+    *("regret_trajectories", "weight_trajectories", "effective_sample_size"),
+]
 
 
 def without_runs(table: pd.DataFrame, *, seeds: list[int]) -> pd.DataFrame:
@@ -169,8 +174,94 @@ def test_an_added_method_gets_a_look_that_later_ones_do_not_change(monkeypatch: 
 
 def test_every_metric_has_a_label_and_its_arrow_points_to_better() -> None:
     assert set(style.METRIC_LABELS) == set(METRICS)
-    assert set(METRICS) >= style.LOWER_IS_BETTER
-    up, _, down = style.ARROWS.partition(", ")
-    assert style.metric_title("auc") == f"AUC {up[0]}"
-    assert style.metric_title("brier_score") == f"Brier score {down[0]}"
-    assert (up[1:], down[1:]) == (" higher is better", " lower is better")
+    assert set(METRICS) >= style.LOWER_IS_BETTER | style.NEITHER_IS_BETTER
+    assert style.metric_title("auc") == "AUC ↑"
+    assert style.metric_title("brier_score") == "Brier score ↓"
+
+
+def test_metrics_of_the_training_have_no_arrow() -> None:
+    titles = [style.metric_title(f"{kind}_regret") for kind in ("static", "dynamic")]
+    assert titles == ["Static regret", "Dynamic regret"]
+    assert style.metric_title("area_under_regret_curve") == "Area under regret curve"
+    assert style.metric_title("n_eff") == "Effective sample size"
+
+
+def test_only_the_arrows_that_are_there_are_explained_and_regret_is_where_it_is_there() -> None:
+    up, down = "↑ higher is better", "↓ lower is better"
+    none = "regret has no arrow: a loss that only falls has none, however high"
+    assert style.arrow_notes(["auc", "f1"]) == [up]
+    assert style.arrow_notes(["brier_score", "auc"]) == [up, down]
+    assert style.arrow_notes(["auc", "static_regret"]) == [up, none]
+    assert style.arrow_notes(["n_eff"]) == []
+
+
+def in_one_line(figure: Figure) -> str:
+    return examples.all_text(figure).replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("name", "falls"),
+    [
+        ("synthetic_raincloud", False),
+        ("imbalance_ratios", False),
+        ("robustness_difficulty", True),
+        ("difficulty_defs", True),
+    ],
+)
+def test_figures_name_no_better_side_of_regret_and_say_why(name: str, falls: bool) -> None:
+    figure = examples.draw_figure(name, *examples.example(name))
+    titles = [axis.get_title() for axis in figure.axes if axis.axison]
+    assert "Dynamic regret" in titles
+    assert "AUC ↑" in titles
+    text = in_one_line(figure)
+    assert "regret has no arrow: a loss that only falls has none, however high" in text
+    assert "↑ higher is better" in text
+    assert ("↓ lower is better" in text) == any(title.endswith("↓") for title in titles) == falls
+
+
+@pytest.mark.parametrize("name", ["synthetic_raincloud", "imbalance_ratios", "padufes_tradeoff", "regret_trajectories"])
+def test_methods_that_learn_on_the_validation_split_are_marked_where_regret_is_shown(name: str) -> None:
+    text = examples.all_text(examples.draw_figure(name, *examples.example(name, list(style.METHOD_COLOURS))))
+    lines = [line for line in text.splitlines() if "‡" in line]
+    key = "‡ learns its weights on the validation split, where regret is measured"
+    assert lines.count(key) == 1
+    marked = {line.partition(" ‡")[0] for line in lines if line != key}
+    assert marked == {"Meta-Weight-Net", "FOSSIL bilevel"}
+    few = examples.draw_figure(name, *examples.example(name, ["erm", "fossil"]))
+    assert "‡" not in examples.all_text(few)
+
+
+@pytest.mark.parametrize("name", ["robustness_difficulty", "difficulty_defs"])
+def test_other_rows_that_learn_on_the_validation_split_are_marked_too(name: str) -> None:
+    row = examples.make_row("ir9", "fossil_bilevel", label="Learnt")
+    block = examples.make_block([*examples.robustness_block().rows[:2], row])
+    dumped = block.model_dump(mode="json")
+    options = {"title": "A title"} | ({"blocks": [dumped]} if name == "difficulty_defs" else {"block": dumped})
+    figure = examples.draw_figure(name, examples.random_metrics(block), options)
+    text = in_one_line(figure)
+    assert "Learnt ‡" in text
+    assert "FOSSIL (no aug) ‡" not in text
+    assert "‡ learns its weights on the validation split, where regret is measured" in text
+    examples.assert_text_is_readable(figure)
+
+
+@pytest.mark.parametrize("name", OF_MEANS)
+def test_figures_of_means_say_of_how_many_seeds_they_are(name: str) -> None:
+    table, options = examples.example(name)
+    seeds = table["seed"].nunique()
+    for fewer, said in (
+        (table, f"ean of {seeds} seeds"),
+        (without_runs(table, seeds=[1]), f"ean of {seeds - 1} to {seeds} seeds"),
+        (table[table["seed"] == 0], "ean of 1 seed"),
+    ):
+        text = in_one_line(examples.draw_figure(name, fewer, options))
+        assert text.count(said) == 1
+        assert "of the seeds" not in text
+    assert "ean of 1 seeds" not in text
+
+
+def test_rows_without_runs_do_not_count_as_means() -> None:
+    assert _runs.seed_count([0, 8, 8]) == "8 seeds"
+    assert _runs.seed_count([0, 6, 8]) == "6 to 8 seeds"
+    assert _runs.seed_count([1, 0]) == "1 seed"
+    assert _runs.seed_count([0]) == _runs.seed_count([]) == "0 seeds"

@@ -53,12 +53,26 @@ def test_the_area_under_the_third_panel_is_the_metric_of_that_name() -> None:
         assert drawn == pytest.approx(areas.mean())
 
 
+def bands(axis: Axes) -> list[FillBetweenPolyCollection]:
+    return [artist for artist in axis.collections if isinstance(artist, FillBetweenPolyCollection)]
+
+
+def test_losses_and_running_means_have_bands_and_the_regret_of_an_epoch_has_none() -> None:
+    figure = examples.draw_figure("regret_trajectories", *examples.example("regret_trajectories", ALL))
+    assert [len(bands(axis)) for axis in figure.axes] == [len(ALL), 0, len(ALL)]
+    assert "Band (a and c): their quartiles." in examples.all_text(figure)
+
+
+def test_the_area_is_said_to_be_that_over_epochs_scaled_to_one() -> None:
+    text = examples.all_text(examples.draw_figure("regret_trajectories", *examples.example("regret_trajectories")))
+    assert "The area under c, with the epochs scaled to [0, 1], is the area under the regret curve." in text
+
+
 def test_the_band_is_that_of_the_quartiles() -> None:
     block = methods_block(["fossil"])
     history = random_history(block, seeds=8)
     figure = regret_trajectories.draw(history, regret_trajectories.Options(block=block, title=TITLE))
-    (band,) = (a for a in figure.axes[0].collections if isinstance(a, FillBetweenPolyCollection))
-    corners = band.get_paths()[0].vertices
+    corners = bands(figure.axes[0])[0].get_paths()[0].vertices
     losses = curves(history, "fossil", "validation_loss")
     for epoch in range(EPOCHS):
         edges = corners[corners[:, 0] == epoch, 1]
@@ -71,15 +85,6 @@ def test_lines_differ_in_colour_and_marker() -> None:
         for axis in figure.axes:
             looks = [(line.get_color(), line.get_marker()) for line in axis.lines if line.get_gid()]
             assert looks == [style.method_look(method) for method in ALL]
-
-
-def test_methods_that_learn_on_the_validation_split_are_marked_and_the_mark_is_explained() -> None:
-    text = examples.all_text(examples.draw_figure("regret_trajectories", *examples.example("regret_trajectories", ALL)))
-    marked = {line.removesuffix(" ‡") for line in text.splitlines() if line.endswith("‡")}
-    assert marked == {"Meta-Weight-Net", "FOSSIL bilevel"}
-    assert "‡ learns its weights on the validation split" in text
-    few = examples.example("regret_trajectories", ["erm", "fossil"])
-    assert "‡" not in examples.all_text(examples.draw_figure("regret_trajectories", *few))
 
 
 def test_a_run_with_a_loss_that_is_not_finite_is_left_out_whole() -> None:
@@ -107,7 +112,9 @@ def test_weights_are_drawn_by_class_and_third_where_there_are_thirds_and_by_clas
         assert sorted(panels[row.label]) == (names if thirds else ["weight_mean_class0", "weight_mean_class1"])
         for name, line in panels[row.label].items():
             np.testing.assert_allclose(line, curves(history, row.method, name).mean(0))
-    assert "Weights all 1: ERM, Focal loss" in examples.all_text(figure).replace("\n", " ")
+    text = examples.all_text(figure).replace("\n", " ")
+    assert "Weights all 1: ERM, Focal loss (which weighs within its loss) " in text
+    assert text.count("within its loss") == 1
 
 
 def test_weights_of_a_study_without_any_difficulty_are_drawn_by_class() -> None:
@@ -141,6 +148,7 @@ def test_weights_can_be_drawn_when_all_are_one_or_no_run_is_there() -> None:
     options = weight_trajectories.Options(block=block, title=TITLE)
     text = examples.all_text(weight_trajectories.draw(random_history(block), options))
     assert "Weights all 1: ERM, Focal loss" in text
+    assert "Mean of 3 seeds" in text
     three = methods_block(["erm", "static", "fossil"])
     options = weight_trajectories.Options(block=three, title=TITLE)
     figure = weight_trajectories.draw(random_history(methods_block(["erm", "fossil"])), options)
@@ -156,6 +164,23 @@ def test_the_share_of_the_sample_size_is_the_mean_of_the_seeds() -> None:
         for row in block.rows:
             shares = curves(history, row.method, "n_eff_share", row.scenario)
             np.testing.assert_allclose(heights(axis)[row.key], shares.mean(0))
+
+
+def test_runs_that_lack_of_a_method_whose_weights_are_one_are_said() -> None:
+    block = methods_block(["erm", "focal", "fossil"])
+    history = random_history(block)
+    history.loc[(history["method"] == "focal") & (history["seed"] == 1), "validation_loss"] = np.nan
+    figure = weight_trajectories.draw(history, weight_trajectories.Options(block=block, title=TITLE))
+    text = examples.all_text(figure).replace("\n", " ")
+    assert "Weights all 1: ERM, Focal loss (2/3) (which weighs within its loss)" in text
+    assert "Mean of 2 to 3 seeds" in text
+
+
+def test_the_sample_size_is_said_to_leave_out_what_a_loss_weighs_where_one_does() -> None:
+    for methods, said in ((ALL, True), (["erm", "fossil"], False)):
+        figure = examples.draw_figure("effective_sample_size", *examples.example("effective_sample_size", methods))
+        assert (": weighing within the loss (Focal loss)." in examples.all_text(figure)) == said
+        assert ("within the loss" in examples.all_text(figure)) == said
 
 
 def test_rows_of_epochs_are_told_apart_by_scenario_and_variant() -> None:

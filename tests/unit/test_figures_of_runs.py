@@ -202,6 +202,16 @@ def test_robustness_shows_every_run_and_the_t_interval_around_the_mean(confidenc
             np.testing.assert_allclose(drawn_lines(axis)[row.key].get_xdata(), expected)
 
 
+def test_the_key_of_robustness_gives_the_mean_no_method_s_mark() -> None:
+    figure = examples.draw_figure("robustness_difficulty", *examples.example("robustness_difficulty"))
+    legend = figure.axes[-1].get_legend()
+    assert "Large mark: mean" in legend.get_title().get_text().splitlines()
+    large = [
+        handle for handle in legend.legend_handles if handle.get_marker() != "None" and handle.get_markersize() > 4
+    ]
+    assert large == []
+
+
 def test_robustness_draws_erm_with_a_penalty_as_erm() -> None:
     figure = examples.draw_figure("robustness_difficulty", *examples.example("robustness_difficulty"))
     dots = {artist.get_gid(): artist for artist in figure.axes[0].collections if artist.get_gid()}

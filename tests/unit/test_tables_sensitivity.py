@@ -1,4 +1,4 @@
-"""Table of the sensitivity study: effects above, the grid below."""
+"""Table of the sensitivity study: effects and interactions above, the grid below."""
 
 from __future__ import annotations
 
@@ -42,24 +42,42 @@ def as_block(*rows: Row) -> Block:
     return Block(name="grid", title="FOSSIL's options", rows=list(rows), reference="ir9/erm-baseline")
 
 
-def effects(*facts: tuple[str, str, str]) -> pd.DataFrame:
+# Cells, estimate and deviation; p and Holm's of Wilcoxon, and of the permutation test.
+SCOPES = {
+    "average": (24, 0.0121, 0.0104, (0.0078, 0.0625), (0.0156, 0.0781)),
+    "configured": (1, -0.0312, 0.0203, (0.0234, 0.1172), (0.0313, 0.1563)),
+    "interaction": (12, 0.0424, 0.0305, (0.0391, 0.0781), (0.0469, 0.0938)),
+}
+
+
+def effects(*facts: tuple[str, str, str], scope: str = "average") -> pd.DataFrame:
     """Effects of a factor's level against a base, the same in every metric but for the metric's place."""
     rows = []
+    cells, estimate, std, *tests = SCOPES[scope]
     for place, metric in enumerate(NAMES):
         for factor, level, base in facts:
-            numbers = {"cells": 24, "n": 8, "n_expected": 8, "confidence": 0.95, "exact": True, "std": 0.0104}
-            numbers |= {"estimate": 0.0121 - 0.02 * place, "low": -0.0302, "high": 0.0504}
-            keys = {"study": STUDY, "metric": metric, "factor": factor, "level": level, "base": base}
-            rows.append(keys | numbers | {"test": "wilcoxon", "p": 0.0078, "p_holm": 0.0625})
-            rows.append(keys | numbers | {"test": "permutation", "p": 0.0156, "p_holm": 0.0781})
+            numbers = {"cells": cells, "n": 8, "n_expected": 8, "confidence": 0.95, "exact": True, "std": std}
+            numbers |= {"estimate": estimate - 0.02 * place, "low": -0.0302, "high": 0.0504}
+            keys = {"study": STUDY, "metric": metric, "scope": scope, "factor": factor, "level": level, "base": base}
+            for test, (p, p_holm) in zip(("wilcoxon", "permutation"), tests, strict=True):
+                rows.append(keys | numbers | {"test": test, "p": p, "p_holm": p_holm})
     return pd.DataFrame(rows)
 
 
-ALL_EFFECTS = effects(
+FACTS = (
     *[("schedule", level, SCHEDULES[0]) for level in SCHEDULES[1:]],
     *[("class_term", level, "inverse_prior") for level in ("effective_number", "none")],
     ("warmup_epochs", "0", "5"),
     ("difficulty_source", "frozen", "online"),
+)
+CROSSED = [
+    (f"class_term x {factor}", f"{term}, {level}", f"inverse_prior, {base}")
+    for term in ("effective_number", "none")
+    for factor, level, base in FACTS
+    if factor != "class_term"
+]
+ALL_EFFECTS = pd.concat(
+    [effects(*FACTS), effects(*FACTS, scope="configured"), effects(*CROSSED, scope="interaction")], ignore_index=True
 )
 
 
@@ -96,19 +114,63 @@ SMALL_VALUES = {
 }
 
 
-def test_every_effect_has_a_line_with_its_interval_and_its_p_values() -> None:
+def lines_of(tex: str, name: str) -> list[list[str]]:
+    """Cells of the lines of effects under a level's name, which are the ones with an interval."""
+    lines = [
+        line for line in tex.splitlines() if line.startswith(rf"\quad {name} &") and "[" in line.rpartition("[1pt]")[0]
+    ]
+    return [[entry.strip() for entry in line.rpartition(r"\\")[0].split("&")] for line in lines]
+
+
+def test_every_level_has_its_effect_from_the_configured_cell_and_beside_it_the_average() -> None:
     block = grid("inverse_prior", "none")
     _, tex = tabulated(block, random_table(block.rows, names=NAMES, seeds=range(8)))
     assert r"\textit{Warm-up}, against 5 epochs" in tex
     assert r"\textit{Class term}, against $1/(K p)$" in tex
-    ours = ["24", r"$-$0.008 {\tiny $\pm$0.010}", r"[$-$0.030, +0.050]"]
-    others = ["+0.012", "$-$0.028"]
-    for name in ("0 epochs", "effective number", "frozen", "linear growth", "infinite"):
-        line = next(line for line in tex.splitlines() if line.startswith(rf"\quad {name} & 24"))
-        found = [entry.strip() for entry in line.rpartition(r"\\")[0].split("&")]
-        assert found[1:] == [*ours, *others, "0.008", "0.062", "0.016", "0.078"]
+    configured = [r"$-$0.051 {\tiny $\pm$0.020}", "0.023", "0.117"]
+    average = ["24", r"$-$0.008 {\tiny $\pm$0.010}", r"[$-$0.030, +0.050]", "0.008", "0.062", "0.016", "0.078"]
+    for name in ("0 epochs", "effective number", "none", "frozen", "linear growth", "infinite"):
+        assert lines_of(tex, name)[0][1:] == [*configured, *average, "$-$0.028"]
     assert r"95\% interval" in tex
-    assert "over 9 comparisons" in tex
+    # Nine levels; each of the two class terms interacts with the seven of other factors.
+    assert "corrected within a part and test over 9 or 14 comparisons" in tex
+
+
+def test_interactions_stand_below_the_effects_by_class_term_and_have_none_from_the_configured_cell() -> None:
+    block = grid("inverse_prior", "effective_number", "none")
+    _, tex = tabulated(block, random_table(block.rows, names=NAMES, seeds=range(8)))
+    titles = [line for line in tex.splitlines() if "Interactions with the class term}" in line]
+    assert [title.partition("}: ")[2].rpartition(r"} \\")[0] for title in titles] == [
+        f"difference with {term} minus difference with $1/(K p)$" for term in ("effective number", "none")
+    ]
+    average = ["12", r"+0.022 {\tiny $\pm$0.030}", r"[$-$0.030, +0.050]", "0.039", "0.078", "0.047", "0.094"]
+    for name in ("0 epochs", "frozen", "linear growth", "infinite"):
+        _, *crossed = lines_of(tex, name)
+        assert [line[1:] for line in crossed] == [["", "", "", *average, "+0.002"]] * 2
+    assert len(lines_of(tex, "none")) == 1
+
+
+def test_the_notes_say_what_averages_hide_and_intervals_are_worth() -> None:
+    block = grid("inverse_prior", "none")
+    metrics = random_table(block.rows, names=NAMES, seeds=range(8))
+    _, tex = tabulated(block, metrics)
+    assert "Averages hide interactions, and these are averages too." in tex
+    assert "its cells stand for every source" in tex
+    assert "Bootstrap intervals of so few seeds are too narrow; the tests are exact." in tex
+    # Fourteen times 2/2^8, and the nine of the other parts.
+    floors = (
+        "With $n$~=~8 and 9 comparisons no Holm $p$ can be below 0.070, with $n$~=~8 and 14 comparisons no Holm $p$"
+    )
+    assert f"{floors} can be below 0.109; parts with fewer comparisons can give less: compare raw" in tex
+    _, tex = tabulated(block, metrics, effects(*FACTS[:3]).assign(exact=False))
+    assert "Bootstrap" not in tex
+    assert "Interactions" not in tex
+    assert "no Holm" not in tex
+
+
+def test_an_effect_that_the_configured_cell_does_not_have_is_a_dash() -> None:
+    _, tex = tabulated(SMALL, constant_runs(SMALL_VALUES, SMALL), effects(("difficulty_source", "frozen", "online")))
+    assert lines_of(tex, "frozen")[0][1:5] == ["--", "--", "--", "24"]
 
 
 def test_the_best_mean_of_the_grid_is_bold_and_the_configured_one_is_marked() -> None:
@@ -129,7 +191,7 @@ def test_means_of_the_grid_that_print_the_same_are_all_bold() -> None:
 def test_a_cell_in_which_the_source_plays_no_role_spans_the_columns_of_all_sources() -> None:
     _, tex = tabulated(SMALL, constant_runs(SMALL_VALUES, SMALL))
     lines = [line for line in tex.splitlines() if line.startswith(r"\quad infinite")]
-    assert lines[1] == r"\quad infinite & \multicolumn{2}{c}{0.750} \\"
+    assert lines[-1] == r"\quad infinite & \multicolumn{2}{c}{0.750} \\"
     assert cells(tex, "Difficulty source")[1:] == ["online", "frozen"]
     assert "difficulty plays no role" in tex
 
@@ -137,7 +199,7 @@ def test_a_cell_in_which_the_source_plays_no_role_spans_the_columns_of_all_sourc
 def test_nothing_is_said_of_a_configured_cell_that_the_grid_does_not_have() -> None:
     block = as_block(row("erm"), cell("constant", "none", "0", "online"))
     _, tex = tabulated(block, random_table(block.rows, names=NAMES, seeds=range(8)))
-    assert "as configured" not in tex
+    assert r"$^\ast$" not in tex
     assert "plays no role" not in tex
 
 
@@ -192,9 +254,13 @@ def test_what_does_not_make_a_grid_is_refused() -> None:
         tabulated(as_block(row("erm"), other), metrics)
     with pytest.raises(TableError, match="no row has any"):
         tabulated(as_block(row("erm")), metrics)
-    with pytest.raises(TableError, match="effect of schedule linear_decay on recall: not measured"):
+    with pytest.raises(
+        TableError, match=r"effect of schedule linear_decay on recall: the average has tests .., not one of each"
+    ):
         tabulated(SMALL, metrics, ALL_EFFECTS[ALL_EFFECTS["metric"] != "recall"])
-    with pytest.raises(TableError, match=r"effect of linear decay: tests .'wilcoxon'., not one of each"):
+    with pytest.raises(
+        TableError, match=r"effect of schedule linear_decay on balanced_accuracy: .* tests .'wilcoxon'., not one"
+    ):
         tabulated(SMALL, metrics, ALL_EFFECTS[ALL_EFFECTS["test"] == "wilcoxon"])
 
 
@@ -215,7 +281,7 @@ def test_the_stage_goes_from_files_to_table(tmp_path: Path) -> None:
     tex = paths["tex"].read_text()
     assert r"\caption{FOSSIL's options at 9:1. Mean $\pm$ standard deviation over 4 seeds ($n$~=~4).}" in tex
     assert r"\label{tab:sensitivity}" in tex
-    assert r"\quad 0 epochs & 24" in tex
+    assert r"\quad 0 epochs & -- & -- & -- & 24" in tex
     assert len(pd.read_csv(paths["csv"])) == 4
     with pytest.raises(ValidationError, match="blocks"):
         tabulate_sensitivity.Settings.model_validate(settings | {"blocks": settings["blocks"] * 2})

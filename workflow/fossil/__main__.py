@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("stage", choices=names, metavar="STAGE", help=", ".join(names))
     given = list(sys.argv[1:] if arguments is None else arguments)
     name = parser.parse_args(given[:1]).stage
-    stage = _imported(f"fossil.stages.{name}")
+    stage = importlib.import_module(f"fossil.stages.{name}")
     options = _parser(name, stage).parse_args(given[1:])
     with logging_to(options.log):
         try:
@@ -48,16 +48,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             say(f"{name}: {type(error).__name__}: {message}{where}")
             return 1
     return 0
-
-
-def _imported(module: str) -> ModuleType:
-    """Import a module without collecting garbage meanwhile, which takes a tenth of a large import and finds none."""
-    gc.disable()
-    try:
-        return importlib.import_module(module)
-    finally:
-        gc.enable()
-        gc.freeze()
 
 
 def _run(name: str, stage: ModuleType, options: argparse.Namespace) -> None:
@@ -104,6 +94,8 @@ def _option(key: str) -> str:
 if __name__ == "__main__":
     # Matrix products on a GPU give the same bits in every run only with a fixed workspace, set before CUDA starts.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    # Collecting garbage takes a tenth of a large import and finds none.
+    gc.set_threshold(100_000)
     status = main()
     # Taking torch apart at the end costs a fifth of what a short stage takes; everything is written by now.
     sys.stdout.flush()

@@ -74,21 +74,28 @@ FIGURES = figures(CONFIG, BLOCKS)
 SYNTHETIC_FIGURES = [name for name, figure in FIGURES.items() if figure.study in SYNTHETIC_STUDIES]
 
 
+def one_of(names):
+    """Pattern of exactly these names; of nothing where there are none."""
+    return "|".join(names) or "(?!)"
+
+
 wildcard_constraints:
-    batch="|".join(BATCHES),
-    method="|".join(METHODS),
+    batch=one_of(BATCHES),
+    method=one_of(METHODS),
     variant=VARIANT,
-    study="|".join(BLOCKS),
-    table="|".join(TABLES),
-    figure="|".join(FIGURES),
-    dataset="|".join(DATASETS),
+    study=one_of(BLOCKS),
+    table=one_of(TABLES),
+    figure=one_of(FIGURES),
+    dataset=one_of(DATASETS),
     fold=r"\d+",
     seed=r"\d+",
     size=r"\d+",
 
 
-# What tables and figures take from the registries: names in print, and which methods learn on the validation split.
-LABELS = json.dumps([{name: [entry.label, entry.learns_on_validation] for name, entry in METHODS.items()}, DATASETS])
+# What tables and figures take from the registries: names in print, and what methods learn and train on.
+LABELS = json.dumps(
+    [{name: [entry.label, entry.learns_on_validation, entry.own_loss] for name, entry in METHODS.items()}, DATASETS]
+)
 
 
 def as_json(**settings):

@@ -11,7 +11,7 @@ rule collect_stacked:
     log:
         "results/logs/collect_stacked-{study}.log",
     wildcard_constraints:
-        study="|".join(SYNTHETIC_STUDIES),
+        study=one_of(SYNTHETIC_STUDIES),
     conda:
         "../../envs/report.yaml"
     resources:

@@ -37,7 +37,7 @@ rule train_stacked:
     log:
         "results/logs/train_stacked/{batch}.log",
     wildcard_constraints:
-        batch="(?!sensitivity-).*",
+        batch=one_of(name for name in BATCHES if not name.startswith("sensitivity-")),
     priority: 2
     conda:
         "../../envs/train.yaml"
@@ -55,5 +55,5 @@ rule train_stacked:
 # The grid's jobs come first, since most is made of them afterwards, one thing after another.
 use rule train_stacked as train_grid with:
     wildcard_constraints:
-        batch="sensitivity-.*",
+        batch=one_of(name for name in BATCHES if name.startswith("sensitivity-")),
     priority: 3

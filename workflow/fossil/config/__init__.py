@@ -121,8 +121,8 @@ class Config(Strict):
             *(problem for key, study in studies for problem in checks.alpha_problems(key, study, self.statistics)),
         ]
         if not problems:
-            schedule = self.method_settings("fossil")["options"]["temperature"]["schedule"]
-            problems += checks.grid_problems(self.synthetic, schedule)
+            fossil = FossilOptions.model_validate(self.methods.get("fossil", {}))
+            problems += checks.grid_problems(self.synthetic, fossil)
         if self.image_dataset == "phantom":
             problems += checks.phantom_problems(self.datasets.phantom, self.images.folds)
         if problems:

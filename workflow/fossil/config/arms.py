@@ -55,7 +55,7 @@ def problems(config: Config) -> dict[str, Problem]:
 
 
 def batches(config: Config) -> dict[str, list[Arm]]:
-    """Put what is trained into jobs: one a method's module, and for the grid one a class term and difficulty's source.
+    """Put what is trained into jobs: one a method's module, and for the grid one a source of difficulty.
 
     A job costs seconds to start and about one to train an arm, so few large jobs are faster than many small ones; and
     an edit of a module trains all of its methods anyway.
@@ -71,7 +71,7 @@ def _batch(config: Config, row: Row) -> str:
     if not row.levels or row.variant == BASELINE:
         return METHODS[row.method].target.partition(":")[0].rpartition(".")[2]
     source = row.levels["difficulty_source"]
-    return f"sensitivity-{row.levels['class_term']}-{'online' if source == 'any' else source}"
+    return f"sensitivity-{'online' if source == 'any' else source}"
 
 
 def _arm(config: Config, row: Row) -> Arm:
@@ -86,7 +86,7 @@ def _arm(config: Config, row: Row) -> Arm:
         target=settings["target"],
         options=settings["options"],
         proxy=proxy if looks else None,
-        source=(config.synthetic.difficulty_source if source == "any" else source) if looks else None,
+        source=("online" if source == "any" else source) if looks else None,
     )
 
 
@@ -106,5 +106,10 @@ def _overrides(row: Row) -> dict[str, Any]:
 _VARIANTS: dict[str, dict[str, Any]] = {
     RISING: {"temperature": {"schedule": "linear_growth"}},
     "no-penalty": {"gamma_scale": 0.0},
-    "penalty-only": {"class_term": "none", "temperature": {"schedule": "infinite"}, "warmup_epochs": 0},
+    "penalty-only": {
+        "class_term": "none",
+        "temperature": {"schedule": "infinite"},
+        "stage_mode": False,
+        "warmup_epochs": 0,
+    },
 }

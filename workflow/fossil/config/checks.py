@@ -6,9 +6,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from fossil.config.methods import METHODS
+from fossil.config.methods import METHODS, FossilOptions
 from fossil.config.strict import explain
 from fossil.config.studies import (
+    DATASETS,
     PACKAGED_BACKBONES,
     ImageStudy,
     ImageTraining,
@@ -40,7 +41,10 @@ def options_problems(name: str, options: dict[str, Any]) -> list[str]:
 
 
 def scenario_problems(study: SyntheticStudy) -> list[str]:
-    """Check that the name of the first scenario's augmented twin is free."""
+    """Check that no scenario has the name of a data set or of the first scenario's augmented twin."""
+    taken = [name for name in study.scenarios if name in DATASETS]
+    if taken:
+        return [f"synthetic.scenarios.{taken[0]}: this is the name of a data set of images; take another"]
     twin = f"{study.headline}_augmented"
     if twin in study.scenarios:
         return [
@@ -49,14 +53,21 @@ def scenario_problems(study: SyntheticStudy) -> list[str]:
     return []
 
 
-def grid_problems(study: SyntheticStudy, schedule: str) -> list[str]:
+def grid_problems(study: SyntheticStudy, fossil: FossilOptions) -> list[str]:
     """Check that no level stands twice, and that the configured FOSSIL can be what effects are measured from."""
     problems = [
         f"synthetic.sensitivity.{key}: {values} names one twice"
         for key, values in study.sensitivity.model_dump().items()
         if len(set(values)) < len(values)
     ]
-    if "sensitivity" in study.studies and schedule == "infinite":
+    if "sensitivity" not in study.studies:
+        return problems
+    if fossil.stage_mode:
+        problems.append(
+            "methods.fossil.stage_mode: stages take the place of the temperature, whose schedules the study "
+            "sensitivity compares; take it out of synthetic.studies"
+        )
+    if fossil.temperature.schedule == "infinite":
         problems.append(
             "methods.fossil.temperature.schedule: infinite has no difficulty term, from which the study sensitivity "
             "could measure the effect of the difficulty's source; take it out of synthetic.studies"
@@ -96,7 +107,7 @@ def alpha_problems(key: str, study: SyntheticStudy | ImageStudy, statistics: Sta
     """Check that so many runs can reach the significance level, before a correction for several methods."""
     folds = study.folds if isinstance(study, ImageStudy) else 1
     pairs = folds * len(study.seeds)
-    if len(study.methods) == 1:
+    if len(study.methods) == 1 and not _compares_variants(study):
         return []
     problems = []
     if 2 / 2**pairs > statistics.alpha:
@@ -112,6 +123,11 @@ def alpha_problems(key: str, study: SyntheticStudy | ImageStudy, statistics: Sta
             f"{statistics.alpha}; they give at least p = {2 / (statistics.shuffles + 1):.3g}"
         )
     return problems
+
+
+def _compares_variants(study: SyntheticStudy | ImageStudy) -> bool:
+    """Tell whether a study compares more than the configured methods."""
+    return isinstance(study, SyntheticStudy) and any(not name.startswith("synthetic-") for name in study.studies)
 
 
 def _unknown(names: list[str]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fossil.config.comparisons import Block, Row, row_key
 from fossil.config.methods import BASELINE, METHODS
-from fossil.config.studies import Proxy
+from fossil.config.studies import Proxy, SyntheticScenario
 
 if TYPE_CHECKING:
     from fossil.config import Config
@@ -40,8 +40,9 @@ _PRINTED = {
         "fossil": "FOSSIL",
     },
 }
-_PRINTED_RATIOS = (4, 9, 19)
-_HEADLINE_RATIO = 9
+_PRINTED_RATIOS = (4.0, 9.0, 19.0)
+_HEADLINE_RATIO = 9.0
+_AUGMENTED = "_augmented"
 PROXY_LABELS: dict[Proxy, str] = {
     "softmax": "Softmax",
     "entropy": "Entropy",
@@ -54,8 +55,14 @@ _CAPTION_SEEDS = {"robustness-difficulty": 5, "difficulty-defs": 4}
 
 
 def studies(config: Config) -> dict[str, list[Block]]:
-    """Make the blocks of every study that the configuration asks for, by the study's name."""
-    return {name: _STUDIES[name](config) for name in config.synthetic.studies}
+    """Make the blocks of every study that the configuration asks for, by the study's name.
+
+    Rows have the paper's names only where their data are of the paper's protocol.
+    """
+    return {
+        name: [_held_against_the_paper(config, name, block) for block in _STUDIES[name](config)]
+        for name in config.synthetic.studies
+    }
 
 
 def configured_levels(config: Config) -> dict[str, str]:
@@ -71,13 +78,12 @@ def configured_levels(config: Config) -> dict[str, str]:
 
 def augmented_scenario(config: Config) -> str:
     """Name of the headline scenario with augmented copies."""
-    return f"{config.synthetic.headline}_augmented"
+    return f"{config.synthetic.headline}{_AUGMENTED}"
 
 
 def _synthetic_results(config: Config) -> list[Block]:
     headline, augmented = config.synthetic.headline, augmented_scenario(config)
-    known = config.synthetic.scenarios[headline].imbalance_ratio == _HEADLINE_RATIO
-    printed = _PRINTED["synthetic-results"] if known else {}
+    printed = _PRINTED["synthetic-results"]
     blocks = [
         _all_methods(config, headline, name="same-data", title="Every method on the same data", printed=printed),
         _all_methods(
@@ -89,6 +95,18 @@ def _synthetic_results(config: Config) -> list[Block]:
         ),
     ]
     return [*blocks, *_paper_pairing(config, printed)]
+
+
+def _held_against_the_paper(config: Config, study: str, block: Block) -> Block:
+    """Take the paper's names away from rows whose data the paper does not have."""
+    name = block.rows[0].scenario.removesuffix(_AUGMENTED)
+    scenario = config.synthetic.scenarios[name]
+    ratios = _PRINTED_RATIOS if study == "synthetic-main" else (_HEADLINE_RATIO,)
+    ours = scenario.model_dump(exclude={"validation_fraction", "standardise"})
+    if any(ours == SyntheticScenario(imbalance_ratio=ratio).model_dump(include=set(ours)) for ratio in ratios):
+        return block
+    rows = [row.model_copy(update={"printed": None}) for row in block.rows]
+    return block.model_copy(update={"rows": rows, "printed_ratio": ""})
 
 
 def _paper_pairing(config: Config, printed: dict[str, str]) -> Iterator[Block]:
@@ -118,15 +136,14 @@ def _synthetic_main(config: Config) -> list[Block]:
     scenarios = sorted(config.synthetic.scenarios.items(), key=lambda item: item[1].imbalance_ratio)
     for name, scenario in scenarios:
         ratio = f"{scenario.imbalance_ratio:g}"
-        known = scenario.imbalance_ratio in _PRINTED_RATIOS
         blocks.append(
             _all_methods(
                 config,
                 name,
                 name=name,
                 title=f"Imbalance ratio {ratio}:1",
-                printed=_PRINTED["synthetic-main"] if known else {},
-                printed_ratio=ratio if known else "",
+                printed=_PRINTED["synthetic-main"],
+                printed_ratio=ratio,
             )
         )
     return blocks

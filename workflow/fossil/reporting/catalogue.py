@@ -55,14 +55,14 @@ def tables(config: Config, blocks: dict[str, list[Block]]) -> dict[str, Table]:
             "synthetic-results",
             f"Synthetic data, {ratio} (scenario {headline}).",
             _MAIN_COLUMNS,
-            (copies, _PAIRING),
+            (held_out, copies, *_note_on_pairing(blocks)),
             both,
         ),
         "synthetic-main": Table(
             "synthetic-main",
             "Synthetic data by imbalance ratio.",
             _MAIN_COLUMNS,
-            (held_out, _STATIC),
+            (held_out, *_note_on_static(blocks)),
             _scenarios_of(blocks),
         ),
         "robustness-difficulty": Table(
@@ -145,6 +145,17 @@ _PAIRING = (
     "below that of ERM in the table by imbalance ratio, fits weights that follow the class frequency, and its "
     "curriculum row fits a rising temperature."
 )
+
+
+def _note_on_pairing(blocks: dict[str, list[Block]]) -> list[str]:
+    last = blocks["synthetic-results"][-1] if "synthetic-results" in blocks else None
+    held = last is not None and last.name == "paper-pairing" and any(row.printed for row in last.rows)
+    return [_PAIRING] if held else []
+
+
+def _note_on_static(blocks: dict[str, list[Block]]) -> list[str]:
+    shown = [row for block in blocks.get("synthetic-main", []) for row in block.rows if row.printed]
+    return [_STATIC] if {"static", "static_inverted"} <= {row.method for row in shown} else []
 
 
 def _scenarios_of(blocks: dict[str, list[Block]]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -65,16 +65,16 @@ LOWER_IS_BETTER = frozenset(
         "expected_calibration_error",
         "brier_score",
         "area_under_risk_coverage",
-        "static_regret",
-        "dynamic_regret",
-        "area_under_regret_curve",
     }
 )
 
-_UP, _DOWN = "\N{UPWARDS ARROW}", "\N{DOWNWARDS ARROW}"
+REGRETS = frozenset({"static_regret", "dynamic_regret", "area_under_regret_curve"})
+"""A run's regret is measured against its own losses: where these only fall there is none, however high they are."""
 
-ARROWS = f"{_UP} higher is better, {_DOWN} lower is better"
-"""What the arrows of ``metric_title`` mean."""
+NEITHER_IS_BETTER = REGRETS | {"n_eff"}
+"""Metrics of the training whose value alone makes no model better or worse."""
+
+_UP, _DOWN = "\N{UPWARDS ARROW}", "\N{DOWNWARDS ARROW}"
 
 SMALL = 6.5
 """The smallest font in points."""
@@ -134,8 +134,26 @@ def method_look(method: str) -> tuple[str, str]:
 
 
 def metric_title(metric: str) -> str:
-    """Name of a metric with an arrow in the direction of better; ``ARROWS`` explains it."""
+    """Name of a metric, with an arrow in the direction of better where there is one; ``arrow_notes`` explains it."""
+    if metric in NEITHER_IS_BETTER:
+        return METRIC_LABELS[metric]
     return f"{METRIC_LABELS[metric]} {_DOWN if metric in LOWER_IS_BETTER else _UP}"
+
+
+def arrow_notes(metrics: Collection[str]) -> list[str]:
+    """Explain the arrows that the titles of these metrics have, and why regret has none."""
+    titles = [metric_title(metric) for metric in metrics]
+    notes = {
+        f"{_UP} higher is better": any(title.endswith(_UP) for title in titles),
+        f"{_DOWN} lower is better": any(title.endswith(_DOWN) for title in titles),
+        "regret has no arrow: a loss that only falls has none, however high": not REGRETS.isdisjoint(metrics),
+    }
+    return [note for note, holds in notes.items() if holds]
+
+
+def add_notes(figure: Figure, notes: list[str]) -> None:
+    """Write a line for each note below all panels of a figure whose layout is constrained."""
+    figure.supxlabel("\n".join(notes), fontsize=7, linespacing=1.4)
 
 
 def method_handle(method: str, label: str) -> Line2D:

@@ -34,7 +34,8 @@ class Settings(Strict):
 def run(settings: Settings, *, tables: list[Path], pdf: Path, png: Path) -> None:
     """Read the tables (Parquet), one below the other, and write the figure as PDF and PNG."""
     if not tables:
-        raise ValueError(f"{settings.figure}: none of its runs is there; set allow_missing_runs: false, so that they are made")
+        what = "none of its runs is there; set allow_missing_runs: false, so that they are made"
+        raise ValueError(f"{settings.figure}: {what}")
     module = importlib.import_module(f"fossil.reporting.figures.{settings.figure}")
     options = module.Options.model_validate(settings.options)
     table = pd.concat([pd.read_parquet(path) for path in tables], ignore_index=True)

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from fossil.config import Proxy, Strict, SyntheticTraining
 from fossil.config.arms import Arm
-from fossil.data.splits import SyntheticData, read_problems
+from fossil.data.splits import ROLES, SyntheticData, read_problems
 from fossil.files import write_parquet
 from fossil.logs import logger, progress
 from fossil.methods.base import Method, make_method, method_class
@@ -78,8 +78,9 @@ class _Trainer:
         alike: dict[str, list[Arm]] = {}
         for arm in self._settings.arms:
             shares = can_share(method_class(arm.target))
-            rows = len(self._problems(arm.scenario)[0].train.targets)
-            key = json.dumps([arm.target, {} if shares else arm.options, arm.proxy, arm.source, rows], sort_keys=True)
+            problem = self._problems(arm.scenario)[0]
+            shapes = [getattr(problem, role).inputs.shape for role in ROLES]
+            key = json.dumps([arm.target, {} if shares else arm.options, arm.proxy, arm.source, shapes], sort_keys=True)
             alike.setdefault(key, []).append(arm)
         most = max(1, _MODELS_TOGETHER // len(self._settings.seeds))
         return [arms[start : start + most] for arms in alike.values() for start in range(0, len(arms), most)]
@@ -113,10 +114,12 @@ class _Trainer:
         if self._settings.scorer is None:
             raise ValueError("frozen difficulty needs the baseline that scores it; give scorer")
         scorer = self._train(data, make_method(**self._settings.scorer), proxy=proxy, scores=None)
-        if scorer.failed:
-            failed = sorted(self._settings.seeds[k] for k in scorer.failed)
-            raise FloatingPointError(f"{scenario}: the baseline that scores difficulty failed for seeds {failed}")
-        return score_training_samples(scorer.model, data, proxy=proxy)
+        scores = score_training_samples(scorer.model, data, proxy=proxy)
+        for place in scorer.failed:
+            seed = self._settings.seeds[place]
+            logger.warning("%s, seed %s: the baseline that scores difficulty failed; so do its runs", scenario, seed)
+            scores[place] = torch.nan
+        return scores
 
 
 _MODELS_TOGETHER = 24

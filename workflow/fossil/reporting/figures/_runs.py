@@ -2,19 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fossil.config import Block, Row
+from fossil.config import METHODS, Block, Row
 
 COUNTS = "7/8: 7 of 8 runs are there"
 """What a count beside a label or a number means."""
+
+_DAGGER = "\N{DOUBLE DAGGER}"
+_LEARNS = f"{_DAGGER} learns its weights on the validation split, where regret is measured"
 
 
 def counted(label: str, count: int, expected: int) -> str:
     """Add to a label how many runs it stands for, where some lack, as ``COUNTS`` explains."""
     return label if count == expected else f"{label} ({count}/{expected})"
+
+
+def seed_count(counts: Iterable[int]) -> str:
+    """Say of how many seeds means are, as "8 seeds", or as "6 to 8 seeds" where some lack; no seed has no mean."""
+    there = [count for count in counts if count]
+    low, high = min(there, default=0), max(there, default=0)
+    if low < high:
+        return f"{low} to {high} seeds"
+    return "1 seed" if high == 1 else f"{high} seeds"
+
+
+def marked_label(method: str, label: str) -> str:
+    """Mark the label of a method that learns on the validation split, for figures that show regret."""
+    return f"{label} {_DAGGER}" if method in METHODS and METHODS[method].learns_on_validation else label
+
+
+def mark_notes(rows: Iterable[Row]) -> list[str]:
+    """Explain the mark of ``marked_label`` where a row has it."""
+    return [_LEARNS] if any(marked_label(row.method, row.label) != row.label for row in rows) else []
+
+
+def weighs_within_loss(method: str) -> bool:
+    """Say whether a method has a loss of its own, in which it weighs what its weights do not show."""
+    return method in METHODS and METHODS[method].own_loss
 
 
 def line_labels(blocks: list[Block]) -> dict[tuple[str, str], str]:

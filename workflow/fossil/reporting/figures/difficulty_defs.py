@@ -17,8 +17,15 @@ from matplotlib.ticker import MaxNLocator
 from pydantic import Field
 
 from fossil.config import Block, Row, Strict
-from fossil.reporting.figures._runs import COUNTS, expected_runs, metric_values
-from fossil.reporting.style import ARROWS, SMALL, TEXT_WIDTH, figure_style, method_look, metric_title
+from fossil.reporting.figures._runs import (
+    COUNTS,
+    expected_runs,
+    mark_notes,
+    marked_label,
+    metric_values,
+    seed_count,
+)
+from fossil.reporting.style import SMALL, TEXT_WIDTH, arrow_notes, figure_style, method_look, metric_title
 
 PANELS = ("auc", "balanced_accuracy", "g_mean", "dynamic_regret", "balanced_error")
 
@@ -112,21 +119,23 @@ def _finish(axis: Axes, options: Options, *, metric: str) -> None:
 
 def _draw_key(axis: Axes, metrics: pd.DataFrame, options: Options) -> None:
     axis.axis("off")
-    lacking = any(
-        len(values) < expected_runs(metrics, block)
-        for block in options.blocks
-        for values in metric_values(metrics, block, metric=PANELS[0]).values()
-    )
-    first = {row.label: row for block in reversed(options.blocks) for row in block.rows}
+    rows = [row for block in options.blocks for row in block.rows]
+    found = [(block, metric_values(metrics, block, metric=PANELS[0]).values()) for block in options.blocks]
+    lacking = any(len(values) < expected_runs(metrics, block) for block, of_block in found for values in of_block)
+    seeds = seed_count(len(values) for _, of_block in found for values in of_block)
+    first = {row.label: row for row in reversed(rows)}
     handles: list[Artist] = [
-        Patch(label=label, **_look(first[label], place)) for place, label in enumerate(_labels(options))
+        Patch(label=marked_label(first[label].method, label), **_look(first[label], place))
+        for place, label in enumerate(_labels(options))
     ]
     dot = {"marker": "o", "markersize": 3.5, "color": "white", "markeredgecolor": "0.2", "linestyle": "none"}
     handles += [
         Line2D([], [], label="One seed", **dot),
-        Line2D([], [], color="black", label="Mean $\\pm$ standard deviation"),
+        Line2D([], [], color="black", label=f"Mean of {seeds}\n$\\pm$ standard deviation"),
         Line2D(
             [], [], color="black", linestyle="--", linewidth=0.9, label="Chance (AUC, balanced\naccuracy start there)"
         ),
     ]
-    axis.legend(handles=handles, loc="center", title=ARROWS.replace(", ", "\n") + (f"\n{COUNTS}" if lacking else ""))
+    notes = [*arrow_notes(PANELS), *mark_notes(rows), *([COUNTS] if lacking else [])]
+    text = "\n".join(textwrap.fill(note, 36) for note in notes)
+    axis.legend(handles=handles, loc="center", title=text, borderpad=0, borderaxespad=0)

@@ -12,11 +12,20 @@ from matplotlib.ticker import MaxNLocator
 from pydantic import Field
 
 from fossil.config import Block, Strict
-from fossil.reporting.figures._runs import COUNTS, counted, expected_runs, line_labels, run_curves
+from fossil.reporting.figures._runs import (
+    COUNTS,
+    counted,
+    expected_runs,
+    line_labels,
+    run_curves,
+    seed_count,
+    weighs_within_loss,
+)
 from fossil.reporting.style import TEXT_WIDTH, figure_style, mark_line, method_handle
 
 _LEGEND_COLUMNS = 3
-_KEY = "Mean of the seeds; $N$ samples train, of which the weights leave $N_{\\mathrm{eff}}$ effective (Kish)."
+_KISH = "$N$ samples train, of which the weights leave $N_{\\mathrm{eff}}$ effective (Kish)."
+_WITHIN = "Not in $N_{\\mathrm{eff}}$: weighing within the loss"
 
 
 class Options(Strict):
@@ -30,22 +39,24 @@ def draw(history: pd.DataFrame, options: Options) -> Figure:
     """Draw N_eff / N by epoch, the mean of the runs.
 
     Runs whose validation loss is not finite throughout are left out; the legend says how many of how many there are,
-    over all panels, where some lack.
+    over all panels, where some lack. Methods that weigh within their loss are named below.
     """
     labels = line_labels(options.blocks)
-    counts = dict.fromkeys(labels, 0)
+    counts: dict[tuple[str, str], list[int]] = {line: [] for line in labels}
     with figure_style():
         legend_rows = -(-len(labels) // _LEGEND_COLUMNS)
-        figure = Figure(figsize=(TEXT_WIDTH, 2.75 + 0.18 * legend_rows), layout="constrained")
+        figure = Figure(figsize=(TEXT_WIDTH, 2.95 + 0.18 * legend_rows), layout="constrained")
         figure.get_layout_engine().set(wspace=0.04)
         axes = figure.subplots(1, len(options.blocks), sharey=True, squeeze=False)[0]
         for axis, block in zip(axes, options.blocks, strict=True):
             for line, count in _draw_panel(axis, history, block, lines=list(labels)).items():
-                counts[line] += count
+                counts[line].append(count)
         axes[0].set_ylabel("$N_{\\mathrm{eff}}\\,/\\,N$")
         expected = sum(expected_runs(history, block) for block in options.blocks)
-        handles = [method_handle(line[0], counted(label, counts[line], expected)) for line, label in labels.items()]
-        key = f"{_KEY}\n{COUNTS}" if min(counts.values()) < expected else _KEY
+        handles = [
+            method_handle(line[0], counted(label, sum(counts[line]), expected)) for line, label in labels.items()
+        ]
+        key = _key(labels, counts, lacking=min(map(sum, counts.values())) < expected)
         figure.legend(handles=handles, loc="outside lower center", ncols=_LEGEND_COLUMNS, title=key)
         figure.suptitle(options.title)
     return figure
@@ -65,3 +76,10 @@ def _draw_panel(
     axis.set_ylim(0, 1.06)
     axis.xaxis.set_major_locator(MaxNLocator(5, integer=True))
     return counts
+
+
+def _key(labels: dict[tuple[str, str], str], counts: dict[tuple[str, str], list[int]], *, lacking: bool) -> str:
+    seeds = seed_count(count for of_line in counts.values() for count in of_line)
+    within = [label for (method, _), label in labels.items() if weighs_within_loss(method)]
+    notes = [f"{_WITHIN} ({', '.join(within)})."] if within else []
+    return "\n".join([f"Mean of {seeds}; {_KISH}", *notes, *([COUNTS] if lacking else [])])

@@ -12,8 +12,25 @@ from matplotlib.ticker import MaxNLocator
 from pydantic import Field, PositiveFloat, model_validator
 
 from fossil.config import Block, Strict
-from fossil.reporting.figures._runs import COUNTS, counted, expected_runs, line_labels, metric_values
-from fossil.reporting.style import ARROWS, TEXT_WIDTH, figure_style, method_handle, method_look, metric_title
+from fossil.reporting.figures._runs import (
+    COUNTS,
+    counted,
+    expected_runs,
+    line_labels,
+    mark_notes,
+    marked_label,
+    metric_values,
+    seed_count,
+)
+from fossil.reporting.style import (
+    TEXT_WIDTH,
+    add_notes,
+    arrow_notes,
+    figure_style,
+    method_handle,
+    method_look,
+    metric_title,
+)
 
 PANELS = ("auc", "balanced_accuracy", "recall", "g_mean", "dynamic_regret")
 
@@ -41,11 +58,11 @@ def draw(metrics: pd.DataFrame, options: Options) -> Figure:
     """Draw AUC, balanced accuracy, recall, G-mean and dynamic regret: mean over the runs and standard deviation.
 
     At each ratio the methods stand side by side. Only runs whose status is "ok" count; the legend says how many of how
-    many there are where some lack.
+    many there are where some lack. Methods that learn on the validation split are marked.
     """
     labels = line_labels(options.blocks)
     with figure_style():
-        figure = Figure(figsize=(TEXT_WIDTH, 4.6), layout="constrained")
+        figure = Figure(figsize=(TEXT_WIDTH, 5.1), layout="constrained")
         figure.get_layout_engine().set(wspace=0.06, hspace=0.06)
         *axes, key = figure.subplots(2, 3).flat
         for axis, metric in zip(axes, PANELS, strict=True):
@@ -55,7 +72,7 @@ def draw(metrics: pd.DataFrame, options: Options) -> Figure:
                 _draw_line(axis, values, line=line, shift=_shift(place, len(labels)))
             _finish(axis, options.ratios)
             axis.set_title(metric_title(metric))
-        _draw_key(key, metrics, options.blocks, labels=labels)
+        add_notes(figure, _draw_key(key, metrics, options.blocks, labels=labels))
         figure.suptitle(options.title)
     return figure
 
@@ -103,13 +120,23 @@ def _finish(axis: Axes, ratios: list[float]) -> None:
     axis.set_xlabel("Nominal imbalance ratio")
 
 
-def _draw_key(axis: Axes, metrics: pd.DataFrame, blocks: list[Block], *, labels: dict[tuple[str, str], str]) -> None:
+def _draw_key(
+    axis: Axes, metrics: pd.DataFrame, blocks: list[Block], *, labels: dict[tuple[str, str], str]
+) -> list[str]:
+    """Draw the legend; returns what else a reader must know."""
     axis.axis("off")
     expected = sum(expected_runs(metrics, block) for block in blocks)
     found = _values(metrics, blocks, metric=PANELS[0])
-    counts = {line: sum(len(of_block.get(line, _NONE)) for of_block in found) for line in labels}
-    handles = [method_handle(line[0], counted(label, counts[line], expected)) for line, label in labels.items()]
-    text = f"Mean of the seeds,\nbar: standard deviation\n{ARROWS}"
-    if min(counts.values()) < expected:
-        text += f"\n{COUNTS}"
-    axis.legend(handles=handles, loc="center", title=text, borderpad=0, borderaxespad=0)
+    counts = {line: [len(of_block.get(line, _NONE)) for of_block in found] for line in labels}
+    handles = [
+        method_handle(line[0], counted(marked_label(line[0], label), sum(counts[line]), expected))
+        for line, label in labels.items()
+    ]
+    axis.legend(handles=handles, loc="center", borderpad=0, borderaxespad=0)
+    seeds = seed_count(count for of_line in counts.values() for count in of_line)
+    return [
+        f"Mean of {seeds}, bar: standard deviation",
+        "; ".join(arrow_notes(PANELS)),
+        *mark_notes(row for block in blocks for row in block.rows),
+        *([COUNTS] if min(map(sum, counts.values())) < expected else []),
+    ]

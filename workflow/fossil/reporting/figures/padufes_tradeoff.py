@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 from pydantic import model_validator
 
 from fossil.config import DATASETS, Block, Row, Strict
-from fossil.reporting.figures._runs import expected_runs, runs_of
+from fossil.reporting.figures._runs import expected_runs, mark_notes, marked_label, runs_of
 from fossil.reporting.style import METRIC_LABELS, TEXT_WIDTH, figure_style, figure_title, method_look
 
 REGRET = "dynamic_regret"
@@ -39,8 +39,8 @@ class Options(Strict):
 def draw(metrics: pd.DataFrame, options: Options) -> Figure:
     """Draw dynamic regret against AUC, balanced accuracy and F1: a small point a run, a large one for the mean.
 
-    Only runs whose status is "ok" and which have all four metrics are drawn; the legend counts them. The title names
-    the data set, and says so where it is the phantom.
+    Only runs whose status is "ok" and which have all four metrics are drawn; the legend counts them, and marks the
+    methods that learn on the validation split. The title names the data set, and says so where it is the phantom.
     """
     block = options.block
     expected = expected_runs(metrics, block)
@@ -62,7 +62,8 @@ def draw(metrics: pd.DataFrame, options: Options) -> Figure:
             axis.xaxis.set_major_locator(MaxNLocator(4))
             axis.yaxis.set_major_locator(MaxNLocator(6))
             axis.margins(0.08)
-        figure.legend(handles=handles, loc="outside lower center", ncols=_LEGEND_COLUMNS, title=_KEY)
+        key = "\n".join([_KEY, *mark_notes(block.rows)])
+        figure.legend(handles=handles, loc="outside lower center", ncols=_LEGEND_COLUMNS, title=key)
         figure.suptitle(figure_title(options.title, block.rows[0].scenario))
     return figure
 
@@ -97,5 +98,5 @@ def _handle(row: Row, count: int, expected: int) -> Line2D:
         markersize=9 if marker == "*" else 6,
         markeredgecolor="black",
         markeredgewidth=0.8,
-        label=f"{row.label} ({runs})",
+        label=f"{marked_label(row.method, row.label)} ({runs})",
     )

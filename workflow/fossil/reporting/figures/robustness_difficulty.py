@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -13,8 +15,8 @@ from scipy.special import stdtrit
 
 from fossil.config import Block, Row, Strict
 from fossil.config.strict import Fraction
-from fossil.reporting.figures._runs import expected_runs, metric_values
-from fossil.reporting.style import ARROWS, SMALL, TEXT_WIDTH, figure_style, method_look, metric_title
+from fossil.reporting.figures._runs import expected_runs, mark_notes, marked_label, metric_values
+from fossil.reporting.style import SMALL, TEXT_WIDTH, arrow_notes, figure_style, method_look, metric_title
 
 PANELS = ("auc", "balanced_accuracy", "g_mean", "dynamic_regret", "balanced_error")
 
@@ -67,7 +69,7 @@ def _draw_panel(axis: Axes, metrics: pd.DataFrame, options: Options, *, metric: 
         _draw_row(axis, values, row=row, height=height, confidence=options.confidence)
         axis.text(1.02, height, str(len(values)) if len(values) == expected else f"{len(values)}/{expected}", **small)
     axis.text(1.02, len(rows) - 0.45, "$n$", **small)
-    axis.set_yticks(range(len(rows)), [row.label for row in reversed(rows)])
+    axis.set_yticks(range(len(rows)), [marked_label(row.method, row.label) for row in reversed(rows)])
     axis.set_ylim(-0.5, len(rows) - 0.4)
     axis.tick_params(axis="y", length=0)
     axis.grid(visible=False, axis="y")
@@ -94,9 +96,13 @@ def _draw_key(axis: Axes, options: Options) -> None:
     interval = f"{100 * options.confidence:g}% interval of the mean\n(Student's t over the runs)"
     handles = [
         Line2D([], [], markersize=3.5, markeredgecolor="0.25", markeredgewidth=0.3, label="One seed", **grey),
-        Line2D([], [], markersize=6, markeredgecolor="black", markeredgewidth=0.8, label="Mean", **grey),
         Line2D([], [], color="black", linewidth=1.2, label=interval),
     ]
-    axis.legend(
-        handles=handles, loc="center", title=ARROWS.replace(", ", "\n") + "\n$n$: runs, of how many if some lack"
-    )
+    notes = [
+        *arrow_notes(PANELS),
+        *mark_notes(options.block.rows),
+        "$n$: runs, of how many if some lack",
+        "Large mark: mean",
+    ]
+    text = "\n".join(textwrap.fill(note, 36) for note in notes)
+    axis.legend(handles=handles, loc="center", title=text, borderpad=0, borderaxespad=0)

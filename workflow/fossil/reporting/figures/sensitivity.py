@@ -9,15 +9,15 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Normalize
+from matplotlib.colors import Colormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.transforms import ScaledTranslation
 from pydantic import field_validator, model_validator
 
 from fossil.config import Block, Row, Strict
-from fossil.reporting.figures._runs import COUNTS, counted, expected_runs, metric_values
-from fossil.reporting.style import LOWER_IS_BETTER, METRIC_LABELS, SMALL, TEXT_WIDTH, figure_style
+from fossil.reporting.figures._runs import COUNTS, counted, expected_runs, metric_values, seed_count
+from fossil.reporting.style import LOWER_IS_BETTER, METRIC_LABELS, NEITHER_IS_BETTER, SMALL, TEXT_WIDTH, figure_style
 
 HEIGHT = "schedule"
 WIDTHS = {"class_term": "Class term", "warmup_epochs": "Warm-up epochs", "difficulty_source": "Difficulty"}
@@ -81,7 +81,7 @@ def draw(metrics: pd.DataFrame, options: Options) -> Figure:
     differences = {row.key: (found[row.key] - found[options.block.reference]).mean() for row in options.cells}
     limit = max([1e-3, *(abs(value) for value in differences.values() if np.isfinite(value))])
     norm = Normalize(-limit, limit)
-    colours = matplotlib.colormaps["RdBu_r" if options.metric in LOWER_IS_BETTER else "RdBu"]
+    colours = _colours(options.metric)
     expected = expected_runs(metrics, options.block)
     with figure_style():
         figure = Figure(figsize=(TEXT_WIDTH, 1.75 + 0.34 * len(options.levels(HEIGHT))), layout="constrained")
@@ -93,6 +93,13 @@ def draw(metrics: pd.DataFrame, options: Options) -> Figure:
         _draw_bar(figure, axis, ScalarMappable(norm, colours), label=_bar_label(options, found, expected))
         figure.suptitle(options.title)
     return figure
+
+
+def _colours(metric: str) -> Colormap:
+    """Blue for better and red for worse, or violet for more and orange for less where neither is better."""
+    if metric in NEITHER_IS_BETTER:
+        return matplotlib.colormaps["PuOr"]
+    return matplotlib.colormaps["RdBu_r" if metric in LOWER_IS_BETTER else "RdBu"]
 
 
 def _place(row: Row, options: Options) -> tuple[int, int, int]:
@@ -189,7 +196,8 @@ def _bar_label(options: Options, found: dict[str, pd.Series], expected: int) -> 
         notes.append(f"{COUNTS}; hatched: no difference.")
     name = counted(reference.label, len(values), expected)
     what = f"{values.mean():.3f}" if len(values) else "no run"
+    seeds = seed_count(map(len, found.values()))
     return (
-        f"{METRIC_LABELS[options.metric]}: mean of the seeds (number), and its difference to {name}, "
+        f"{METRIC_LABELS[options.metric]}: mean of {seeds} (number), and its difference to {name}, "
         f"which has {what} (colour).\n{' '.join(notes)}"
     )

@@ -10,8 +10,16 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from fossil.config import Block, Row, Strict
-from fossil.reporting.figures._runs import expected_runs, metric_values
-from fossil.reporting.style import LOWER_IS_BETTER, METRIC_LABELS, TEXT_WIDTH, figure_style, method_look
+from fossil.reporting.figures._runs import expected_runs, mark_notes, marked_label, metric_values
+from fossil.reporting.style import (
+    SMALL,
+    TEXT_WIDTH,
+    add_notes,
+    arrow_notes,
+    figure_style,
+    method_look,
+    metric_title,
+)
 
 PANELS = ("auc", "balanced_accuracy", "g_mean", "dynamic_regret")
 
@@ -33,13 +41,15 @@ def draw(metrics: pd.DataFrame, options: Options) -> Figure:
 
     Only runs whose status is "ok" are drawn. How many there are stands to the right of each row, as "7/8" where the
     block has more. The cloud is a kernel density within the range of the runs; it needs three different values.
+    Methods that learn on the validation split are marked.
     """
     with figure_style():
-        figure = Figure(figsize=(TEXT_WIDTH, 1.3 + 0.8 * len(options.block.rows)), layout="constrained")
+        figure = Figure(figsize=(TEXT_WIDTH, 1.6 + 0.8 * len(options.block.rows)), layout="constrained")
         figure.get_layout_engine().set(wspace=0.04, hspace=0.05)
         axes = figure.subplots(2, 2, sharey=True)
         for axis, metric in zip(axes.flat, PANELS, strict=True):
             _draw_panel(axis, metrics, metric=metric, block=options.block)
+        add_notes(figure, ["; ".join(arrow_notes(PANELS)), *mark_notes(options.block.rows)])
         figure.suptitle(options.title)
     return figure
 
@@ -54,15 +64,15 @@ def _draw_panel(axis: Axes, metrics: pd.DataFrame, *, metric: str, block: Block)
         if len(values):
             _draw_row(axis, values, row=row, height=height)
         count = str(len(values)) if len(values) == expected else f"{len(values)}/{expected}"
-        axis.text(1.02, height, count, transform=outside, va="center", fontsize=6.5, color="0.35")
-    axis.text(1.02, len(rows) - 0.4, "$n$", transform=outside, va="center", fontsize=6.5, color="0.35")
-    axis.set_yticks(range(len(rows)), [row.label for row in reversed(rows)])
+        axis.text(1.02, height, count, transform=outside, va="center", fontsize=SMALL, color="0.35")
+    axis.text(1.02, len(rows) - 0.4, "$n$", transform=outside, va="center", fontsize=SMALL, color="0.35")
+    axis.set_yticks(range(len(rows)), [marked_label(row.method, row.label) for row in reversed(rows)])
     axis.set_ylim(-0.5, len(rows) - 0.3)
     axis.tick_params(axis="y", length=0)
     axis.grid(visible=False, axis="y")
     axis.margins(x=0.06)
     axis.xaxis.set_major_locator(MaxNLocator(5))
-    axis.set_title(f"{METRIC_LABELS[metric]} ({'lower' if metric in LOWER_IS_BETTER else 'higher'} is better)")
+    axis.set_title(metric_title(metric))
 
 
 def _draw_row(axis: Axes, values: NDArray[np.float64], *, row: Row, height: int) -> None:

@@ -13,7 +13,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 from numpy.typing import NDArray
 
 from fossil.config import Block, Row, Strict
-from fossil.reporting.figures._runs import COUNTS, counted, expected_runs, run_curves
+from fossil.reporting.figures._runs import COUNTS, counted, expected_runs, run_curves, seed_count, weighs_within_loss
 from fossil.reporting.style import TEXT_WIDTH, figure_style
 
 CLASSES = {"0": "Majority", "1": "Minority"}
@@ -39,12 +39,14 @@ def draw(history: pd.DataFrame, options: Options) -> Figure:
     """Draw the mean weight of each class, by thirds of the class's difficulty where the method looks at difficulty.
 
     Rows whose weights are 1 throughout have no panel, those without runs an empty one. Runs whose validation loss is
-    not finite throughout are left out; a panel says how many of how many there are where some lack. A mean of 0 has no
+    not finite throughout are left out; a label says how many of how many there are where some lack. A mean of 0 has no
     place on the logarithmic axis.
     """
     block = options.block
     expected = expected_runs(history, block)
     lines = {row.key: weight_lines(history, row, block) for row in block.rows}
+    counts = {row.key: min(map(len, lines[row.key].values())) for row in block.rows}
+    labels = {row.key: counted(row.label, counts[row.key], expected) for row in block.rows}
     shown = [row for row in block.rows if not _all_one(lines[row.key])]
     columns = min(_COLUMNS, len(shown) + 1)
     height = max(1, -(-len(shown) // columns))
@@ -52,13 +54,13 @@ def draw(history: pd.DataFrame, options: Options) -> Figure:
         figure = Figure(figsize=(TEXT_WIDTH, 0.6 + 1.95 * height), layout="constrained")
         figure.get_layout_engine().set(wspace=0.03, hspace=0.06)
         axes = list(figure.subplots(height, columns, sharex=True, sharey=True, squeeze=False).flat)
-        counts = [_draw_panel(axis, lines[row.key]) for axis, row in zip(axes, shown, strict=False)]
-        for place, (axis, row, count) in enumerate(zip(axes, shown, counts, strict=False)):
-            axis.set(title=counted(row.label, count, expected), xlabel="Epoch")
+        for place, (axis, row) in enumerate(zip(axes, shown, strict=False)):
+            _draw_panel(axis, lines[row.key])
+            axis.set(title=labels[row.key], xlabel="Epoch")
             axis.set_ylabel("" if place % columns else "Mean weight")
         _finish(axes[0])
-        ones = [row.label for row in block.rows if row not in shown]
-        text = _key(ones, lacking=min(counts, default=expected) < expected)
+        ones = {labels[row.key]: row.method for row in block.rows if row not in shown}
+        text = _key(ones, list(counts.values()), expected=expected)
         names = dict.fromkeys(name for row in shown for name in lines[row.key])
         _draw_key(figure, axes[len(shown) :], names=list(names), text=text)
         figure.suptitle(options.title)
@@ -99,16 +101,16 @@ def _look(name: str) -> dict[str, object]:
     }
 
 
-def _draw_panel(axis: Axes, lines: dict[str, NDArray[np.float64]]) -> int:
-    """Draw the means over the runs; returns how many runs there are."""
+def _draw_panel(axis: Axes, lines: dict[str, NDArray[np.float64]]) -> None:
+    """Draw the means over the runs, if there are any."""
     axis.tick_params(labelbottom=True)
-    count = min(len(line) for line in lines.values())
-    for name, line in lines.items() if count else ():
+    for name, line in lines.items():
+        if not len(line):
+            continue
         every = max(1, line.shape[-1] // 5)
         first = list(THIRDS).index(name[-1]) * every // len(THIRDS) if "difficulty" in name else 0
         mean = line.mean(0)
         axis.plot(np.where(mean > 0, mean, np.nan), gid=name, markevery=(first, every), **_look(name))
-    return count
 
 
 def _finish(axis: Axes) -> None:
@@ -137,6 +139,9 @@ def _label(name: str) -> str:
     return f"{CLASSES[label]}, {THIRDS[third] if third else 'all'}"
 
 
-def _key(ones: list[str], *, lacking: bool) -> str:
-    note = textwrap.fill(f"Weights all 1: {', '.join(ones)}", 30)
-    return "\n".join(["Mean of the seeds", *([note] if ones else []), *([COUNTS] if lacking else [])])
+def _key(ones: dict[str, str], counts: list[int], *, expected: int) -> str:
+    """Say what the lines are, and which labels (each with its method) have no panel."""
+    within = " (which weighs within its loss)"
+    names = [label + within if weighs_within_loss(method) else label for label, method in ones.items()]
+    note = [textwrap.fill(f"Weights all 1: {', '.join(names)}", 30)] if ones else []
+    return "\n".join([f"Mean of {seed_count(counts)}", *note, *([COUNTS] if min(counts) < expected else [])])

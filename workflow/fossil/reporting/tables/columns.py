@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+Best = Literal["highest", "lowest", "none"]
+"""Which mean of a column is the best: "none" where a better row need not have a better mean."""
 
 
 class TableError(ValueError):
@@ -25,7 +29,7 @@ class Column:
 
     heading: str
     decimals: int = 2
-    lower_is_better: bool = False
+    best: Best = "highest"
     note: str = ""
 
 
@@ -37,25 +41,29 @@ COLUMNS = {
     "precision": Column(r"Preci-\\sion"),
     "f1": Column("F1"),
     "g_mean": Column(r"G-\\mean"),
-    "balanced_error": Column(r"Bal.\\error", lower_is_better=True, note=r"Bal. error is 1 $-$ Bal. acc."),
-    "expected_calibration_error": Column("ECE", decimals=3, lower_is_better=True),
-    "brier_score": Column("Brier", decimals=3, lower_is_better=True),
-    "area_under_risk_coverage": Column(r"Risk-\\cover.", decimals=3, lower_is_better=True),
+    "balanced_error": Column(r"Bal.\\error", best="lowest", note=r"Bal. error is 1 $-$ Bal. acc."),
+    "expected_calibration_error": Column("ECE", decimals=3, best="lowest"),
+    "brier_score": Column("Brier", decimals=3, best="lowest"),
+    "area_under_risk_coverage": Column(r"Risk-\\cover.", decimals=3, best="lowest"),
     "static_regret": Column(
         r"Static\\regret",
         decimals=3,
-        lower_is_better=True,
+        best="none",
         note="Static regret is how far the validation loss is above its smallest value of all epochs, mean over "
-        "epochs.",
+        "epochs; 0 for a loss that never moves, however high, and so not bold.",
     ),
     "dynamic_regret": Column(
         r"Dyn.\\regret",
         decimals=3,
-        lower_is_better=True,
-        note="Dyn. regret is how far the validation loss is above its smallest value so far, mean over epochs.",
+        best="none",
+        note="Dyn. regret is how far the validation loss is above its smallest value so far, mean over epochs; 0 for a "
+        "loss that only falls, however high, and so not bold.",
     ),
     "area_under_regret_curve": Column(
-        "AURC", decimals=3, lower_is_better=True, note="AURC is the area under the running mean of Dyn. regret."
+        "AURC",
+        decimals=3,
+        best="none",
+        note="AURC is the area under the running mean of Dyn. regret, and not bold either.",
     ),
 }
 
@@ -71,3 +79,9 @@ def column(metric: str) -> Column:
     if metric not in COLUMNS:
         raise TableError(f"tables have no heading for {metric!r}, only for {', '.join(COLUMNS)}")
     return COLUMNS[metric]
+
+
+def plain_heading(metric: str) -> str:
+    """Heading of a metric in one line."""
+    first, _, second = column(metric).heading.partition(r"\\")
+    return f"{first}{second}" if first.endswith("-") else f"{first} {second}".strip()

@@ -78,7 +78,7 @@ def _head(levels: dict[str, list[str]]) -> list[str]:
 
 def _printed_cells(summary: pd.DataFrame, block: Block, *, metric: str, decimals: int) -> dict[str, tuple[str, str]]:
     """Mean and deviation of each row by its key; beside the deviation n where runs are missing."""
-    means = mean_cells(summary[f"{metric}_mean"], decimals=decimals, lower_is_better=column(metric).lower_is_better)
+    means = mean_cells(summary[f"{metric}_mean"], decimals=decimals, best=column(metric).best)
     found = {}
     for entry, mean, values in zip(block.rows, means, summary.itertuples(), strict=True):
         deviation = deviation_cell(number(getattr(values, f"{metric}_std"), decimals))

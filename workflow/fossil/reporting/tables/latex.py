@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from fossil.config import METHODS
+from fossil.reporting.tables.columns import Best
 
 _SPECIALS = {character: rf"\{character}" for character in "&%$#_{}"} | {
     "~": r"\textasciitilde{}",
@@ -22,7 +23,8 @@ _FOOTNOTES = {
 }
 
 _LEARNT = (
-    r"$^\ddagger$ Learns its weights on the validation split, where regrets are measured: they flatter this method."
+    r"$^\ddagger$ Learns its weights on the validation split, where regrets are measured, which may flatter this "
+    "method."
 )
 
 NOTHING = "--"
@@ -98,12 +100,14 @@ def number(value: float, decimals: int) -> str:
     return "" if np.isnan(value) else f"{value:.{decimals}f}"
 
 
-def mean_cells(values: Iterable[float], *, decimals: int, lower_is_better: bool) -> list[str]:
-    """Print means, the best of them at the printed precision bold, ties included."""
+def mean_cells(values: Iterable[float], *, decimals: int, best: Best) -> list[str]:
+    """Print means, the best of them at the printed precision bold, ties included; none where most of them tie."""
     texts = [number(value, decimals) for value in values]
     numbers = [float(text) for text in texts if text]
-    best = (min if lower_is_better else max)(numbers, default=None)
-    return [rf"\textbf{{{text}}}" if text and float(text) == best else text or NOTHING for text in texts]
+    extreme = None if best == "none" else (min if best == "lowest" else max)(numbers, default=None)
+    told_apart = 2 * numbers.count(extreme) <= len(texts)
+    bold = [bool(text) and told_apart and float(text) == extreme for text in texts]
+    return [rf"\textbf{{{text}}}" if of_best else text or NOTHING for text, of_best in zip(texts, bold, strict=True)]
 
 
 def deviation_cell(text: str) -> str:

@@ -23,7 +23,16 @@ def runs_sentence(metrics: pd.DataFrame, blocks: Sequence[Block], summary: pd.Da
     return sentence
 
 
-def tests_note(tests: pd.DataFrame, *, corrected_over: Sequence[int], compared: str) -> str:
+def bold_sentence(blocks: Sequence[Block]) -> str:
+    """Say which means of a table of studies are bold."""
+    return (
+        f"Bold: the best mean of a column{' in its block' if len(blocks) > 1 else ''}, the lowest where "
+        r"$\downarrow$ stands and the highest elsewhere; ties at the printed precision are all bold, and nothing is "
+        "bold where more than half of the rows tie."
+    )
+
+
+def tests_note(tests: pd.DataFrame, *, corrected_over: Sequence[int], compared: str, group: str) -> str:
     """Say what p-values are.
 
     Parameters
@@ -34,10 +43,12 @@ def tests_note(tests: pd.DataFrame, *, corrected_over: Sequence[int], compared: 
         Over how many of them Holm corrects, a number for each block.
     compared : str
         What they are of, in LaTeX.
+    group : str
+        What blocks are called.
     """
     flips = "both exact" if tests["exact"].all() else "with random flips where 2$^n$ are too many"
     counts = list(dict.fromkeys(corrected_over))
-    block = "a block and" if len(corrected_over) > 1 else "a"
+    block = f"a {group} and" if len(corrected_over) > 1 else "a"
     return (
         f"$p$-values are two-sided, {compared}: Wilcoxon signed-rank test (Wilc.) and sign-flip permutation test "
         f"(Perm.), {flips}. Holm: the $p$ to its left, corrected within {block} test over "
@@ -55,6 +66,33 @@ def few_pairs_note(tests: pd.DataFrame) -> str:
     if (tests["n"] < tests["n_expected"]).any():
         notes.append("Tests use the runs that both sides have.")
     return " ".join(notes)
+
+
+def holm_floor_note(sizes: Sequence[tuple[int, int]], *, group: str) -> str:
+    """Say where so many comparisons of so few pairs are corrected that no Holm p is usually called significant.
+
+    Parameters
+    ----------
+    sizes : sequence of tuple of int
+        Of each block, its pairs n and over how many comparisons Holm corrects: its smallest p is that number times
+        2/2^n.
+    group : str
+        What blocks are called.
+    """
+    floors = {(n, count): min(1.0, count * 2 / 2**n) for n, count in sizes if count > 1}
+    high = {size: floor for size, floor in floors.items() if floor > _CALLED_SIGNIFICANT}
+    if not high:
+        return ""
+    said = [
+        f"with $n$~=~{n} and {count} comparisons no Holm $p$ can be below {number(floor, 3)}"
+        for (n, count), floor in high.items()
+    ]
+    sentence = f"W{', '.join(said)[1:]}"
+    n, count = max(high, key=high.__getitem__)
+    lower = [size for size in sizes if min(1.0, size[1] * 2 / 2 ** size[0]) < high[n, count]]
+    if any(other < count for _, other in lower):
+        return f"{sentence}; {group}s with fewer comparisons can give less: compare raw $p$-values between {group}s."
+    return f"{sentence}{f'; {group}s with more runs can give less' if lower else ''}."
 
 
 def _counted(runs: pd.DataFrame) -> str:

@@ -26,7 +26,7 @@ from fossil.reporting.tables.latex import (
     spanning,
     stacked,
 )
-from fossil.reporting.tables.notes import few_pairs_note, runs_sentence, tests_note
+from fossil.reporting.tables.notes import bold_sentence, few_pairs_note, holm_floor_note, runs_sentence, tests_note
 from fossil.reporting.tables.printed import (
     PRINTED_P,
     printed_columns,
@@ -85,8 +85,8 @@ def study_table(
 ) -> tuple[pd.DataFrame, str]:
     """Tabulate a study, a row for each row of each block.
 
-    Bold is the best mean of a column within its block at the printed precision, ties included; it is computed, also
-    where the paper has another row in bold.
+    Bold is the best mean of a column within its block at the printed precision, ties included, unless more than half of
+    the rows tie; it is computed, also where the paper has another row in bold.
 
     Parameters
     ----------
@@ -134,10 +134,8 @@ def study_table(
         r"\bottomrule",
         r"\end{tabular}",
     ]
-    bold = r"Bold: the best mean of a column" + (" in its block" if len(blocks) > 1 else "")
-    bold += r", the lowest where $\downarrow$ stands and the highest elsewhere."
     tex = environment(
-        caption=f"{escape(title).rstrip('.')}. {runs_sentence(metrics, blocks, summary)} {bold}",
+        caption=f"{escape(title).rstrip('.')}. {runs_sentence(metrics, blocks, summary)} {bold_sentence(blocks)}",
         label=table,
         body=body,
         notes=[
@@ -190,7 +188,7 @@ def _measured_heading(metric: str, layout: _Layout) -> str:
     entry = column(metric)
     first, *second = entry.heading.split(r"\\")
     first += _COMPARE if metric == "balanced_error" and layout.paired else ""
-    first += r"$\downarrow$" if entry.lower_is_better else ""
+    first += r"$\downarrow$" if entry.best == "lowest" else ""
     return r"\\".join([first, *second])
 
 
@@ -211,7 +209,7 @@ def _block_lines(summary: pd.DataFrame, block: Block, layout: _Layout, *, many: 
         entry = column(metric)
         decimals = max(entry.decimals, layout.decimals)
         means = rows[f"{metric}_mean"]
-        upper.append(mean_cells(means, decimals=decimals, lower_is_better=entry.lower_is_better))
+        upper.append(mean_cells(means, decimals=decimals, best=entry.best))
         lower.append([deviation_cell(number(value, decimals)) for value in rows[f"{metric}_std"]])
     for metric in layout.printed:
         upper.append([escape(text) or NOTHING for text in rows[f"{metric}_printed_mean"]])
@@ -266,12 +264,17 @@ def _test_notes(shown: dict[tuple[str, str], pd.DataFrame], blocks: Sequence[Blo
     if not shown:
         return []
     tests = pd.concat(shown.values())
-    counts = [
-        sum(name == block.name and tests["p"].notna().all() for (name, _), tests in shown.items()) for block in blocks
-    ]
+    measured = [[found for (name, _), found in shown.items() if name == block.name] for block in blocks]
+    # A row without pairs has no p, and is none of those that Holm corrects over.
+    counted = [[found for found in of_block if found["p"].notna().all()] for of_block in measured]
+    sizes = [(max(found["n"].max() for found in of_block), len(of_block)) for of_block in filter(None, counted)]
     return [
         tests_note(
-            tests, corrected_over=[*filter(None, counts)], compared="of Bal. acc. against the row marked reference"
+            tests,
+            corrected_over=[count for _, count in sizes],
+            compared="of Bal. acc. against the row marked reference",
+            group="block",
         ),
         few_pairs_note(tests),
+        holm_floor_note(sizes, group="block"),
     ]

@@ -1,0 +1,86 @@
+"""The catalogue of tables and figures: each can be made as its entry says, and its notes are those of the settings."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import pytest
+
+from fossil.config import Block, Config, Row, load_config
+from fossil.config.synthetic_blocks import studies
+from fossil.evaluation.metrics import METRICS
+from fossil.reporting.catalogue import Figure, Table, figures, tables
+from fossil.reporting.tables.columns import column
+
+IMAGES = Block(
+    name="internal",
+    title="",
+    rows=[Row(scenario="phantom", method="erm", variant="baseline", label="ERM")],
+    reference="phantom/erm-baseline",
+)
+SYNTHETIC = ["synthetic-results", "synthetic-main", "robustness-difficulty", "difficulty-defs", "sensitivity"]
+
+
+def blocks(config: Config) -> dict[str, list[Block]]:
+    return studies(config) | {"phantom-internal": [IMAGES]}
+
+
+def all_tables(**values: Any) -> dict[str, Table]:
+    config = load_config(values)
+    return tables(config, blocks(config))
+
+
+def all_figures(**values: Any) -> dict[str, Figure]:
+    config = load_config(values)
+    return figures(config, blocks(config))
+
+
+def test_every_figure_takes_the_options_of_its_entry() -> None:
+    found = all_figures()
+    assert len(found) == 10
+    for name, figure in found.items():
+        module = importlib.import_module(f"fossil.reporting.figures.{name.replace('-', '_')}")
+        module.Options.model_validate(figure.options)
+
+
+def test_every_table_has_metrics_that_are_measured_and_can_be_printed() -> None:
+    found = all_tables()
+    assert set(found) == {*SYNTHETIC, "final-tuning"} - {"sensitivity"}
+    for table in found.values():
+        assert set(table.columns) <= set(METRICS)
+        assert all(column(name).heading for name in table.columns)
+
+
+@pytest.mark.parametrize("study", SYNTHETIC)
+def test_a_study_alone_has_its_own_tables_and_figures_and_those_of_images_and_theory(study: str) -> None:
+    values = {"synthetic": {"studies": [study]}}
+    assert set(all_tables(**values)) <= {study, "final-tuning"}
+    drawn = all_figures(**values)
+    assert {figure.study for figure in drawn.values()} == {study, "phantom-internal", "theory"}
+
+
+def test_notes_tell_of_the_copies_and_of_what_is_held_out_as_configured() -> None:
+    values = {
+        "synthetic": {
+            "augmentation": {"classes": "all", "copies": 3, "noise": 0.25},
+            "scenarios": {"ir9": {"validation_fraction": 0.2}},
+        },
+        "images": {"training": {"augmented_copies": 4, "class_priors": "rows"}},
+    }
+    found = all_tables(**values)
+    notes = " ".join(found["robustness-difficulty"].notes)
+    assert "3 times as many as there nominally are training samples" in notes
+    assert "noise of 0.25 deviations" in notes
+    assert "20% is held out" in notes
+    images = " ".join(found["final-tuning"].notes)
+    assert "4 augmented copies; class priors count all rows" in images
+    none = all_tables(images={"training": {"augmented_copies": 0}})
+    assert "copies" not in " ".join(none["final-tuning"].notes)
+
+
+def test_imbalance_ratios_stand_in_rising_order_with_the_blocks_that_have_them() -> None:
+    scenarios = {"hard": {"imbalance_ratio": 12.0}, "easy": {"imbalance_ratio": 2.0}}
+    options = all_figures(synthetic={"scenarios": scenarios})["imbalance-ratios"].options
+    assert options["ratios"] == [2.0, 12.0]
+    assert [block.name for block in options["blocks"]] == ["easy", "hard"]

@@ -1,0 +1,145 @@
+"""The effects of a grid's factors: a line for each level, and one for each interaction with the class term."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from fossil.reporting.tables.columns import TableError, plain_heading
+from fossil.reporting.tables.factors import FACTORS, level_name
+from fossil.reporting.tables.latex import (
+    NOTHING,
+    deviation_cell,
+    groups_over,
+    number,
+    p_cell,
+    row,
+    signed,
+    spanning,
+)
+from fossil.reporting.tables.notes import few_pairs_note, holm_floor_note, tests_note
+
+DECIMALS = 3
+"""Effects are in the third decimal, and with two half of the grid would tie."""
+
+_BESIDE = "recall"
+"""Metric whose averages stand beside those of the table's metric, without p-values."""
+
+_TESTS = ("wilcoxon", "permutation")
+_CONFIGURED = [r"mean $\pm$ std", "Wilc.", "Holm"]
+
+
+def effect_lines(effects: pd.DataFrame, *, metric: str) -> list[str]:
+    """Print effects as a tabular environment: levels under their factor and its base level, then interactions.
+
+    Parameters
+    ----------
+    effects : DataFrame
+        From `fossil.evaluation.effects.grid_effects`, of one study.
+    metric : str
+        Metric of the tests.
+
+    Raises
+    ------
+    TableError
+        Where an effect was not tested by each test, or not measured on the metric that stands beside.
+    """
+    beside = [_BESIDE] if metric != _BESIDE else []
+    interval = rf"{100 * effects['confidence'].iloc[0]:g}\% interval"
+    average = ["Cells", r"mean $\pm$ std", interval, "Wilc.", "Holm", "Perm.", "Holm"]
+    groups = [(len(_CONFIGURED), "From FOSSIL as configured"), (len(average), "Average over the grid")]
+    headings = ["", *_CONFIGURED, *average, *map(plain_heading, beside)]
+    lines = [
+        rf"\begin{{tabular}}{{@{{}}l{'c' * (len(headings) - 1)}@{{}}}}",
+        r"\toprule",
+        *groups_over([*groups, *((1, "Average") for _ in beside)], name=f"{plain_heading(metric)}, difference"),
+        row(headings),
+    ]
+    tests = effects[effects["metric"] == metric]
+    for scope, titled in (("average", _factor_title), ("interaction", _interaction_title)):
+        title = ""
+        for facts in tests[tests["scope"] == scope].drop_duplicates(["factor", "level"]).itertuples():
+            if (above := titled(facts.factor, facts.level, facts.base)) != title:
+                title = above
+                lines += [r"\midrule", row([spanning(len(headings), title, align="@{}l@{}")], below="1pt")]
+            lines.append(_line(effects, [metric, *beside], scope=scope, factor=facts.factor, level=facts.level))
+    return [*lines, r"\bottomrule", r"\end{tabular}"]
+
+
+def effect_notes(tests: pd.DataFrame, metric: str) -> list[str]:
+    """Say what the effects on a metric are, and what their tests are; nothing where there are none."""
+    if tests.empty:
+        return []
+    measured = tests[(tests["test"] == "wilcoxon") & tests["p"].notna()].groupby("scope", sort=False)["n"]
+    sizes = [(int(n.max()), len(n)) for _, n in measured]
+    notes = [
+        r"Differences: level minus base level within each seed; mean $\pm$ standard deviation over seeds. From FOSSIL "
+        "as configured: this option alone is changed. Average over the grid: over so many pairs of cells that are "
+        "alike in all other factors."
+    ]
+    if (tests["scope"] == "interaction").any():
+        notes.append(
+            "Interactions: how much more a level earns with one class term than with the other, over so many fours of "
+            "cells. Averages hide interactions, and these are averages too."
+        )
+    compared = f"of the difference in {plain_heading(metric)} over seeds"
+    notes.append(tests_note(tests, corrected_over=[count for _, count in sizes], compared=compared, group="part"))
+    if tests["exact"].all():
+        notes.append("Bootstrap intervals of so few seeds are too narrow; the tests are exact.")
+    return [*notes, few_pairs_note(tests), holm_floor_note(sizes, group="part")]
+
+
+def _factor_title(factor: str, _: str, base: str) -> str:
+    return rf"\textit{{{FACTORS[factor]}}}, against {level_name(factor, base)}"
+
+
+def _interaction_title(factors: str, levels: str, bases: str) -> str:
+    (crossed, _), (level, _), (base, _) = factors.split(" x "), levels.split(", "), bases.split(", ")
+    return (
+        rf"\textit{{Interactions with the {FACTORS[crossed].lower()}}}: difference with {level_name(crossed, level)} "
+        f"minus difference with {level_name(crossed, base)}"
+    )
+
+
+def _line(effects: pd.DataFrame, metrics: list[str], *, scope: str, factor: str, level: str) -> str:
+    """Print a level, or an interaction under the name of the level that is not the title's."""
+    mine = effects[(effects["factor"] == factor) & (effects["level"] == level)]
+    first, *others = (_by_test(mine, metric, scope=scope) for metric in metrics)
+    configured = [""] * len(_CONFIGURED)
+    if scope == "average":
+        there = ((mine["scope"] == "configured") & (mine["metric"] == metrics[0])).any()
+        simple = _by_test(mine, metrics[0], scope="configured") if there else None
+        configured = [NOTHING] * 3 if simple is None else [_mean(simple), *_ps(simple)[:2]]
+    average, name = first.iloc[0], level_name(factor.rpartition(" x ")[-1], level.rpartition(", ")[-1])
+    return row(
+        [
+            rf"\quad {name}",
+            *configured,
+            str(average["cells"]),
+            _mean(first),
+            f"[{signed(average['low'], DECIMALS)}, {signed(average['high'], DECIMALS)}]",
+            *_ps(first),
+            *(signed(tests["estimate"].iloc[0], DECIMALS) for tests in others),
+        ],
+        below="1pt",
+    )
+
+
+def _by_test(effects: pd.DataFrame, metric: str, *, scope: str) -> pd.DataFrame:
+    """Find an effect's tests by their name."""
+    found = effects[(effects["metric"] == metric) & (effects["scope"] == scope)].set_index("test")
+    if sorted(found.index) != sorted(_TESTS):
+        first = effects.iloc[0]
+        raise TableError(
+            f"effect of {first['factor']} {first['level']} on {metric}: the {scope} has tests {list(found.index)}, not "
+            f"one of each of {' and '.join(_TESTS)}. Measure the effects anew"
+        )
+    return found
+
+
+def _mean(tests: pd.DataFrame) -> str:
+    estimate, std = tests[["estimate", "std"]].iloc[0]
+    return f"{signed(estimate, DECIMALS)} {deviation_cell(number(std, DECIMALS))}"
+
+
+def _ps(tests: pd.DataFrame) -> list[str]:
+    return [p_cell(tests.at[test, p]) for test in _TESTS for p in ("p", "p_holm")]
