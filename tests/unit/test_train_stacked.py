@@ -18,17 +18,33 @@ from fossil.stages import train_stacked as stage
 
 SEEDS = [3, 4]
 ERM = {"target": "fossil.methods.erm:ERM", "options": {}}
-PROBLEMS = {"easy": (4.0, None), "hard": (9.0, None), "copied": (4.0, SyntheticAugmentation())}
+SMALL = SyntheticScenario(n_samples=260, imbalance_ratio=4.0)
+PROBLEMS = {
+    "easy": (SMALL, None),
+    "hard": (SMALL.model_copy(update={"imbalance_ratio": 9.0}), None),
+    "copied": (SMALL, SyntheticAugmentation()),
+    "wide": (SMALL.model_copy(update={"n_features": 30}), None),
+    # As many training samples as the others, and more to test on.
+    "cut": (SMALL.model_copy(update={"n_samples": 274, "test_fraction": 0.24}), None),
+}
 
 
-def arm(scenario: str, variant: str, method: str = "fossil:Fossil", source: str = "online", **options: Any) -> Arm:
+def arm(
+    scenario: str,
+    variant: str,
+    method: str = "fossil:Fossil",
+    *,
+    source: str = "online",
+    proxy: str = "softmax",
+    **options: Any,
+) -> Arm:
     return Arm(
         scenario=scenario,
         method="method",
         variant=variant,
         target=f"fossil.methods.{method}",
         options=options,
-        proxy="softmax",
+        proxy=proxy,  # type: ignore[arg-type]
         source=source,  # type: ignore[arg-type]
     )
 
@@ -39,6 +55,10 @@ ARMS = [
     arm("hard", "plain"),
     arm("easy", "no-warmup", warmup_epochs=0),
     arm("hard", "frozen", source="frozen"),
+    arm("wide", "plain"),
+    arm("cut", "plain"),
+    arm("easy", "entropy", proxy="entropy"),
+    arm("hard", "frozen-entropy", proxy="entropy", source="frozen"),
     arm("easy", "focal", "focal:Focal"),
     arm("hard", "focal", "focal:Focal"),
     arm("hard", "focal-1", "focal:Focal", gamma=1.0),
@@ -48,11 +68,14 @@ ARMS = [
 @pytest.fixture(scope="module")
 def problems(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("problems")
-    for name, (ratio, augmentation) in PROBLEMS.items():
-        scenario = SyntheticScenario(n_samples=260, imbalance_ratio=ratio)
+    for name, (scenario, augmentation) in PROBLEMS.items():
         found = {seed: make_synthetic(scenario, seed=seed, augmentation=augmentation) for seed in SEEDS}
         write_parquet(folder / f"{name}.parquet", as_table(found))
     return sorted(folder.iterdir())
+
+
+def named(problems: list[Path], name: str) -> Path:
+    return next(path for path in problems if path.stem == name)
 
 
 def run(folder: Path, problems: list[Path], arms: list[Arm]) -> tuple[dict[str, Any], pd.DataFrame, pd.DataFrame]:
@@ -82,20 +105,19 @@ def test_arms_come_out_in_their_order_as_if_each_had_been_trained_alone(tmp_path
 def test_predictions_are_of_the_test_samples_of_every_seed(tmp_path: Path, problems: list[Path]) -> None:
     _, predictions, history = run(tmp_path, problems, ARMS[:1])
     assert list(predictions) == ["scenario", "method", "variant", "seed", "sample", "target", "probability"]
-    scenario = SyntheticScenario(n_samples=260, imbalance_ratio=4.0)
     for seed, rows in predictions.groupby("seed"):
-        test = make_synthetic(scenario, seed=int(seed)).test
+        test = make_synthetic(SMALL, seed=int(seed)).test
         assert rows["sample"].tolist() == list(range(len(test.targets)))
         np.testing.assert_array_equal(rows["target"], test.targets)
     assert history.groupby("seed")["epoch"].agg(list).tolist() == [[0, 1, 2]] * 2
 
 
 def test_a_run_whose_loss_is_not_finite_is_named_and_the_others_go_on(tmp_path: Path, problems: list[Path]) -> None:
-    table = pd.read_parquet(problems[1])
+    table = pd.read_parquet(named(problems, "easy"))
     first = table.index[(table["seed"] == 4) & (table["role"] == "train")][0]
     table.loc[first, "x0"] = np.inf
     write_parquet(tmp_path / "easy.parquet", table)
-    facts, predictions, _ = run(tmp_path, [tmp_path / "easy.parquet", problems[2]], [ARMS[0], ARMS[2]])
+    facts, predictions, _ = run(tmp_path, [tmp_path / "easy.parquet", named(problems, "hard")], [ARMS[0], ARMS[2]])
     (failed,) = facts["failed"]
     assert failed == {
         "scenario": "easy",
@@ -106,3 +128,22 @@ def test_a_run_whose_loss_is_not_finite_is_named_and_the_others_go_on(tmp_path: 
     }
     lost = predictions[predictions["probability"].isna()]
     assert set(zip(lost["scenario"], lost["seed"], strict=True)) == {("easy", 4)}
+
+
+def test_more_arms_than_fit_a_stack_are_all_trained(tmp_path: Path, problems: list[Path]) -> None:
+    many = [arm("easy", f"warmup-{epochs}", warmup_epochs=epochs) for epochs in range(14)]
+    facts, predictions, _ = run(tmp_path, problems, many)
+    assert facts["stacks"] == 2  # of 24 models at most
+    assert predictions["variant"].nunique() == len(many)
+    last = predictions[predictions["variant"] == "warmup-13"]["probability"].to_numpy()
+    _, alone, _ = run(tmp_path, problems, many[-1:])
+    np.testing.assert_allclose(last, alone["probability"], rtol=1e-9)
+
+
+def test_two_problems_of_the_tests_have_as_many_training_samples_and_other_splits(problems: list[Path]) -> None:
+    sizes = {}
+    for name in ("easy", "cut"):
+        table = pd.read_parquet(named(problems, name))
+        sizes[name] = table[table["seed"] == SEEDS[0]]["role"].value_counts().to_dict()
+    assert sizes["easy"]["train"] == sizes["cut"]["train"]
+    assert sizes["easy"]["test"] != sizes["cut"]["test"]

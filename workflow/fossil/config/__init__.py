@@ -13,7 +13,7 @@ from typing import Any, Self
 from pydantic import Field, ValidationError, model_validator
 
 from fossil.config import checks
-from fossil.config.comparisons import Block, Row
+from fossil.config.comparisons import ANY, GRID_FACTORS, Block, Row
 from fossil.config.methods import (
     BASELINE,
     METHODS,
@@ -55,8 +55,10 @@ from fossil.config.studies import (
 )
 
 __all__ = [
+    "ANY",
     "BASELINE",
     "DATASETS",
+    "GRID_FACTORS",
     "METHODS",
     "PACKAGED_BACKBONES",
     "PAPER_SEEDS",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fossil.config.comparisons import Row, Variant, row_key
+from fossil.config.comparisons import ANY, Row, Variant, row_key
 from fossil.config.methods import BASELINE, METHODS
 from fossil.config.strict import Name, Strict
 from fossil.config.studies import DifficultySource, Proxy, SyntheticAugmentation, SyntheticScenario
@@ -71,7 +71,7 @@ def _batch(config: Config, row: Row) -> str:
     if not row.levels or row.variant == BASELINE:
         return METHODS[row.method].target.partition(":")[0].rpartition(".")[2]
     source = row.levels["difficulty_source"]
-    return f"sensitivity-{'online' if source == 'any' else source}"
+    return f"sensitivity-{'online' if source == ANY else source}"
 
 
 def _arm(config: Config, row: Row) -> Arm:
@@ -86,7 +86,7 @@ def _arm(config: Config, row: Row) -> Arm:
         target=settings["target"],
         options=settings["options"],
         proxy=proxy if looks else None,
-        source=("online" if source == "any" else source) if looks else None,
+        source=("online" if source == ANY else source) if looks else None,
     )
 
 

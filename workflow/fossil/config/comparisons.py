@@ -10,6 +10,15 @@ from fossil.config.strict import Name, Seed, Strict
 
 Variant = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
 
+GRID_FACTORS = ("schedule", "class_term", "warmup_epochs", "difficulty_source")
+"""Factors of the grid of FOSSIL's options."""
+
+ANY = "any"
+"""Level of a factor that plays no role in a cell: the cell stands for every level of the factor."""
+
+AUGMENTED = "_augmented"
+"""What the name of a scenario ends with where its training samples have augmented copies."""
+
 
 class Row(Strict):
     """Runs of one method, with one set of options, on one scenario or data set, and how they are called in print.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import product
 from typing import TYPE_CHECKING
 
-from fossil.config.comparisons import Block, Row, row_key
+from fossil.config.comparisons import ANY, AUGMENTED, GRID_FACTORS, Block, Row, row_key
 from fossil.config.methods import BASELINE, METHODS
 from fossil.config.studies import Proxy, SyntheticScenario
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 RISING = "rising-temperature"
 """Variant of curriculum learning whose temperature rises, so that hard samples come in late instead of fading."""
-
-GRID_FACTORS = ("schedule", "class_term", "warmup_epochs", "difficulty_source")
 
 # The paper's names of its rows, by the table's study. Its static row at 9:1 fits weights by class frequency and not by
 # the inverse, so it is held against both.
@@ -42,7 +40,6 @@ _PRINTED = {
 }
 _PRINTED_RATIOS = (4.0, 9.0, 19.0)
 _HEADLINE_RATIO = 9.0
-_AUGMENTED = "_augmented"
 PROXY_LABELS: dict[Proxy, str] = {
     "softmax": "Softmax",
     "entropy": "Entropy",
@@ -78,7 +75,7 @@ def configured_levels(config: Config) -> dict[str, str]:
 
 def augmented_scenario(config: Config) -> str:
     """Name of the headline scenario with augmented copies."""
-    return f"{config.synthetic.headline}{_AUGMENTED}"
+    return f"{config.synthetic.headline}{AUGMENTED}"
 
 
 def _synthetic_results(config: Config) -> list[Block]:
@@ -99,7 +96,7 @@ def _synthetic_results(config: Config) -> list[Block]:
 
 def _held_against_the_paper(config: Config, study: str, block: Block) -> Block:
     """Take the paper's names away from rows whose data the paper does not have."""
-    name = block.rows[0].scenario.removesuffix(_AUGMENTED)
+    name = block.rows[0].scenario.removesuffix(AUGMENTED)
     scenario = config.synthetic.scenarios[name]
     ratios = _PRINTED_RATIOS if study == "synthetic-main" else (_HEADLINE_RATIO,)
     ours = scenario.model_dump(exclude={"validation_fraction", "standardise"})
@@ -208,7 +205,7 @@ def _grid(config: Config) -> Iterator[Row]:
     )
     for schedule, term, warmup in product(schedules, terms, warmups):
         # Without a difficulty term it does not matter who scores difficulty.
-        for source in ["any"] if schedule == "infinite" else sources:
+        for source in [ANY] if schedule == "infinite" else sources:
             levels = _levels(schedule, term, warmup, source)
             variant = BASELINE if levels == configured else f"{schedule}-{term}-warmup{warmup}-{source}"
             label = ", ".join(levels.values())

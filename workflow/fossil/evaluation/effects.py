@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fossil.config import Block, Row, Statistics
+from fossil.config import ANY, Block, Row, Statistics
 from fossil.evaluation.paired_tests import analyse_pairs, holm
 from fossil.evaluation.run_values import StatisticsError, run_values
 
@@ -29,9 +29,6 @@ COLUMNS = [
     *("estimate", "std", "low", "high", "confidence"),
     *("test", "exact", "p", "p_holm", "smallest_p", "note"),
 ]
-
-ANY = "any"
-"""Level of a factor that plays no role in a cell: the cell stands for every level of the factor."""
 
 CROSSED = "class_term"
 """The factor whose interactions with every other one are measured."""

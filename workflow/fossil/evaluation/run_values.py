@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from fossil.config.comparisons import row_key
+
 NO_FOLD = -1
 
 _INDEX = ["metric", "fold", "seed"]
@@ -51,7 +53,7 @@ def run_values(
         Where none of the rows is there, a run is there twice, or a value is missing and may not be.
     """
     table = metrics.assign(
-        key=metrics["scenario"] + "/" + metrics["method"] + "-" + metrics["variant"],
+        key=list(map(row_key, metrics["scenario"], metrics["method"], metrics["variant"])),
         fold=metrics["fold"].astype("Int64").fillna(NO_FOLD).astype("int64"),
     )
     table = table[table["key"].isin(keys)]

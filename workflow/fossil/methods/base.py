@@ -62,7 +62,7 @@ class Samples:
 
 @dataclass(frozen=True, kw_only=True)
 class Batch(Samples):
-    """Training samples and what the model says of them.
+    """Training samples and what the model says of them, valid until the step is done.
 
     Attributes
     ----------

@@ -11,6 +11,7 @@ from pydantic import Field
 from fossil.config import Block, Strict
 from fossil.files import write_csv, write_text
 from fossil.reporting.tables.sensitivity import sensitivity_table
+from fossil.reporting.tables.statistics import read_statistics
 
 
 class Settings(Strict):
@@ -25,8 +26,8 @@ def run(settings: Settings, *, metrics: Path, statistics: Path, effects: Path, t
     """Read metrics (Parquet), comparisons and effects (CSV); write LaTeX and CSV."""
     table, latex = sensitivity_table(
         pd.read_parquet(metrics),
-        pd.read_csv(statistics),
-        pd.read_csv(effects, dtype={"level": str, "base": str}),
+        read_statistics(statistics),
+        read_statistics(effects),
         title=settings.title,
         block=settings.blocks[0],
         metric=settings.metric,

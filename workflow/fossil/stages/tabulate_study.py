@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
@@ -10,8 +11,10 @@ from typing import Any
 import pandas as pd
 
 from fossil.config import Block, Strict
+from fossil.config.comparisons import AUGMENTED
 from fossil.files import read_json, write_csv, write_text
 from fossil.reporting.tables.printed import read_reported
+from fossil.reporting.tables.statistics import read_statistics
 from fossil.reporting.tables.study import study_table
 
 
@@ -37,45 +40,56 @@ def run(
 ) -> None:
     """Read metrics (Parquet), comparisons and the paper's numbers (CSV), write LaTeX and CSV.
 
-    Descriptions are the JSON records of the data, whose peculiarities are told below the table.
+    Descriptions are the JSON records of the data, whose peculiarities are told below the table. The file of a synthetic
+    problem is called after the problem.
     """
     table, latex = study_table(
         pd.read_parquet(metrics),
-        pd.read_csv(statistics),
+        read_statistics(statistics),
         read_reported(printed),
         table=settings.table,
         title=settings.title,
         blocks=settings.blocks,
         columns=settings.columns,
-        notes=[*settings.notes, *_notes_on_data([read_json(path) for path in descriptions])],
+        notes=[*settings.notes, *_notes_on_data({path.stem: read_json(path) for path in descriptions})],
     )
     write_csv(csv, table)
     write_text(tex, latex)
 
 
-def _notes_on_data(records: list[dict[str, Any]]) -> Iterator[str]:
-    for record in records:
+def _notes_on_data(records: Mapping[str, dict[str, Any]]) -> Iterator[str]:
+    """Say what is peculiar about the data; a record's name is that of its problem or data set."""
+    for record in records.values():
         if missing := record.get("missing_images"):
             yield f"{missing} of {record['rows']} rows of the metadata have no image and were left out."
-    by_ratio: dict[float, list[dict[str, Any]]] = {}
-    for record in records:
+    problems: dict[str, dict[bool, dict[str, Any]]] = {}
+    for name, record in records.items():
         if "imbalance_ratio" in record:
-            by_ratio.setdefault(record["imbalance_ratio"], []).append(record)
-    if by_ratio:
-        ratios = [_effective_ratio(ratio, of_ratio) for ratio, of_ratio in by_ratio.items()]
+            plain = name.removesuffix(AUGMENTED) if record["augmented"] else name
+            problems.setdefault(plain, {})[record["augmented"]] = record
+    if problems:
+        nominal = {name: f"{next(iter(twins.values()))['imbalance_ratio']:g}:1" for name, twins in problems.items()}
+        shared = Counter(nominal.values())
+        ratios = [
+            f"nominal {nominal[name]}{f' ({name})' if shared[nominal[name]] > 1 else ''} is {_effective_ratio(twins)}"
+            for name, twins in problems.items()
+        ]
         yield f"Flipped labels move the imbalance ratio: in the training split (mean over seeds) {'; '.join(ratios)}."
 
 
-def _effective_ratio(nominal: float, records: Sequence[dict[str, Any]]) -> str:
-    """Say the ratio of the problems of one nominal ratio, whose originals are alike; copies are of class 1 only."""
-    splits = {record["augmented"]: record["splits"]["train"] for record in records}
-    text = f"nominal {nominal:g}:1 is effectively {_mean_ratio(next(iter(splits.values()))['class_counts']):.2f}:1"
+def _effective_ratio(twins: Mapping[bool, dict[str, Any]]) -> str:
+    """Say the ratio of a problem with augmented copies, without, or both, whose originals are alike."""
+    splits = {augmented: record["splits"]["train"] for augmented, record in twins.items()}
+    text = f"effectively {_mean_ratio(next(iter(splits.values()))['class_counts']):.2f}:1"
     if True not in splits:
         return text
     originals, rows = splits[True]["class_counts"], splits[True]["class_counts_of_rows"]
-    copies = _range(rows[seed][1] - originals[seed][1] for seed in originals)
-    of = _range(positive for _, positive in originals.values())
-    return f"{text}, and {_mean_ratio(rows):.2f}:1 with augmented copies ({copies} copies of {of} originals of class 1)"
+    copied = [label for label in (0, 1) if any(rows[seed][label] > originals[seed][label] for seed in originals)]
+    labels = copied or [0, 1]
+    copies = _range(sum(rows[seed]) - sum(originals[seed]) for seed in originals)
+    of = _range(sum(counts[label] for label in labels) for counts in originals.values())
+    whose = f" of class {labels[0]}" if len(labels) == 1 else ""
+    return f"{text}, and {_mean_ratio(rows):.2f}:1 with augmented copies ({copies} copies of {of} originals{whose})"
 
 
 def _mean_ratio(counts: Mapping[str, Sequence[int]]) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 import torch
+from threadpoolctl import threadpool_limits
 
 
 class DeviceError(RuntimeError):
@@ -26,6 +27,7 @@ def prepare_device(accelerator: Literal["auto", "cpu", "cuda"], *, threads: int)
         raise DeviceError("images.training.accelerator is cuda, but torch finds no CUDA device; set it to cpu or auto")
     device = torch.device("cuda" if available and accelerator != "cpu" else "cpu")
     torch.set_num_threads(threads)
+    threadpool_limits(threads, user_api="blas")  # NumPy's products, of which torch knows nothing
     # torch.use_deterministic_algorithms does the same and imports torch's compiler first, which takes a second.
     torch.set_deterministic_debug_mode("warn" if device.type == "cuda" else "error")
     return device

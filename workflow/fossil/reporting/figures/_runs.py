@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fossil.config import METHODS, Block, Row
+from fossil.config.comparisons import row_key
 
 COUNTS = "7/8: 7 of 8 runs are there"
 """What a count beside a label or a number means."""
@@ -56,11 +57,11 @@ def line_labels(blocks: list[Block]) -> dict[tuple[str, str], str]:
 
 def runs_of(table: pd.DataFrame, block: Block) -> pd.DataFrame:
     """Select what a table of metrics or epochs has of a block's rows and seeds; column ``key`` names the row."""
-    keys = table["scenario"] + "/" + table["method"] + "-" + table["variant"]
-    mine = keys.isin([row.key for row in block.rows])
+    keyed = table.assign(key=list(map(row_key, table["scenario"], table["method"], table["variant"])))
+    mine = keyed["key"].isin([row.key for row in block.rows])
     if block.seeds is not None:
-        mine &= table["seed"].isin(block.seeds)
-    return table[mine].assign(key=keys[mine])
+        mine &= keyed["seed"].isin(block.seeds)
+    return keyed[mine]
 
 
 def expected_runs(table: pd.DataFrame, block: Block) -> int:

@@ -15,16 +15,13 @@ from matplotlib.patches import Rectangle
 from matplotlib.transforms import ScaledTranslation
 from pydantic import field_validator, model_validator
 
-from fossil.config import Block, Row, Strict
+from fossil.config import ANY, GRID_FACTORS, Block, Row, Strict
 from fossil.reporting.figures._runs import COUNTS, counted, expected_runs, metric_values, seed_count
 from fossil.reporting.style import LOWER_IS_BETTER, METRIC_LABELS, NEITHER_IS_BETTER, SMALL, TEXT_WIDTH, figure_style
 
-HEIGHT = "schedule"
-WIDTHS = {"class_term": "Class term", "warmup_epochs": "Warm-up epochs", "difficulty_source": "Difficulty"}
+HEIGHT = GRID_FACTORS[0]
+WIDTHS = dict(zip(GRID_FACTORS[1:], ("Class term", "Warm-up epochs", "Difficulty"), strict=True))
 """Factors of the columns, from the outermost to the innermost."""
-
-ANY = "any"
-"""Level of a cell that stands for all levels of the innermost factor."""
 
 _NAMES = {"inverse_prior": "$1\\,/\\,(K\\,p)$"}
 
@@ -52,11 +49,11 @@ class Options(Strict):
 
     @model_validator(mode="after")
     def _a_grid(self) -> Self:
-        factors = {HEIGHT, *WIDTHS}
+        factors = set(GRID_FACTORS)
         for row in self.cells:
             if set(row.levels) != factors:
                 raise ValueError(f"{row.key} has levels of {sorted(row.levels)}, but a cell has {sorted(factors)}")
-            if ANY in [row.levels[factor] for factor in (HEIGHT, *WIDTHS)][:-1]:
+            if ANY in [row.levels[factor] for factor in GRID_FACTORS][:-1]:
                 raise ValueError(f"{row.key}: only the difficulty's source can be {ANY!r}")
         return self
 

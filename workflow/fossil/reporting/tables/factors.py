@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fossil.config import Block, Row
+from fossil.config import ANY, GRID_FACTORS, Block, Row
 from fossil.reporting.tables.columns import TableError
 from fossil.reporting.tables.latex import escape
 
-FACTORS = {
-    "schedule": "Temperature schedule",
-    "class_term": "Class term",
-    "warmup_epochs": "Warm-up",
-    "difficulty_source": "Difficulty source",
-}
-
-ANY = "any"
-"""Level of a cell in which the factor plays no role."""
+FACTORS = dict(
+    zip(GRID_FACTORS, ("Temperature schedule", "Class term", "Warm-up", "Difficulty source"), strict=True)
+)
 
 
 def level_name(factor: str, level: str) -> str:

@@ -6,9 +6,9 @@ from itertools import product
 
 import pandas as pd
 
-from fossil.config import BASELINE, Block, Row
+from fossil.config import ANY, BASELINE, GRID_FACTORS, Block, Row
 from fossil.reporting.tables.columns import column
-from fossil.reporting.tables.factors import ANY, FACTORS, cells_of, level_name, levels_of
+from fossil.reporting.tables.factors import FACTORS, cells_of, level_name, levels_of
 from fossil.reporting.tables.latex import (
     NOTHING,
     deviation_cell,
@@ -23,8 +23,7 @@ from fossil.reporting.tables.latex import (
 CONFIGURED = r"\rlap{$^\ast$}"
 """Sign at the mean of the cell that has the configured options."""
 
-_HEIGHT = "schedule"
-_WIDTHS = ("class_term", "warmup_epochs", "difficulty_source")
+_HEIGHT, *_WIDTHS = GRID_FACTORS
 
 
 def grid_lines(summary: pd.DataFrame, block: Block, *, metric: str, decimals: int) -> list[str]:

@@ -33,12 +33,12 @@ def bold_sentence(blocks: Sequence[Block]) -> str:
 
 
 def tests_note(tests: pd.DataFrame, *, corrected_over: Sequence[int], compared: str, group: str) -> str:
-    """Say what p-values are.
+    """Say what p-values are; nothing where there are none.
 
     Parameters
     ----------
     tests : DataFrame
-        The comparisons shown: exact.
+        The comparisons shown: exact, p.
     corrected_over : sequence of int
         Over how many of them Holm corrects, a number for each block.
     compared : str
@@ -46,6 +46,8 @@ def tests_note(tests: pd.DataFrame, *, corrected_over: Sequence[int], compared: 
     group : str
         What blocks are called.
     """
+    if tests["p"].isna().all():
+        return ""
     flips = "both exact" if tests["exact"].all() else "with random flips where 2$^n$ are too many"
     counts = list(dict.fromkeys(corrected_over))
     block = f"a {group} and" if len(corrected_over) > 1 else "a"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from fossil.config import Block
+from fossil.config import ANY, Block
 from fossil.reporting.tables.columns import column, plain_heading
 from fossil.reporting.tables.effects import DECIMALS, effect_lines, effect_notes
-from fossil.reporting.tables.factors import ANY, FACTORS, cells_of
+from fossil.reporting.tables.factors import FACTORS, cells_of
 from fossil.reporting.tables.grid import grid_lines, is_configured
 from fossil.reporting.tables.latex import environment, escape
 from fossil.reporting.tables.notes import runs_sentence
