@@ -89,9 +89,7 @@ def report_processes(root: Path, section: float, evaluating: float, *, rounds: i
         taken = ", ".join(f"{kind} {value:.1f} s" for kind, value in seconds.items())
         found = "met" if total / section >= WANTED_RATIO else "NOT MET"
         print(f"one process for each of {runs} runs, {way} ({taken}):")
-        print(
-            f"  {total:.0f} s, {total / section:.1f} times the section; wanted {WANTED_RATIO}: {found}"
-        )
+        print(f"  {total:.0f} s, {total / section:.1f} times the section; wanted {WANTED_RATIO}: {found}")
 
 
 def kind_of(arm: Arm) -> str:

@@ -168,6 +168,16 @@ def test_a_row_without_runs_has_dashes(tmp_path: Path) -> None:
     compiles(tex, tmp_path)
 
 
+def test_where_no_comparison_has_a_p_nothing_is_said_of_tests() -> None:
+    metrics = long_table(CENTRES, names=SYNTHETIC)
+    for seed in range(4):
+        metrics = break_run(metrics, method="fossil", seed=seed)
+    _, tex = tabulated(metrics, BLOCK)
+    assert cells(tex, "ERM")[-4:] == ["--"] * 4
+    assert "$-values are" not in tex
+    assert "comparison" not in tex
+
+
 def test_the_notes_say_whether_p_is_exact_and_how_small_it_can_be() -> None:
     _, tex = tabulated(long_table(CENTRES, names=SYNTHETIC), BLOCK)
     assert "both exact" in tex

@@ -168,6 +168,12 @@ def test_the_notes_say_what_averages_hide_and_intervals_are_worth() -> None:
     assert "no Holm" not in tex
 
 
+def test_where_no_effect_has_a_p_nothing_is_said_of_tests() -> None:
+    without = ALL_EFFECTS.assign(n=0, p=np.nan, p_holm=np.nan)
+    assert "tests are exact" not in (said := tabulated(SMALL, constant_runs(SMALL_VALUES, SMALL), without)[1])
+    assert "comparison" not in said
+
+
 def test_an_effect_that_the_configured_cell_does_not_have_is_a_dash() -> None:
     _, tex = tabulated(SMALL, constant_runs(SMALL_VALUES, SMALL), effects(("difficulty_source", "frozen", "online")))
     assert lines_of(tex, "frozen")[0][1:5] == ["--", "--", "--", "24"]

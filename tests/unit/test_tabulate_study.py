@@ -7,10 +7,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from fossil.config import METHODS
+from fossil.reporting.tables.statistics import read_statistics
 from fossil.stages import tabulate_study
 from tests.unit.table_runs import IMAGES, SYNTHETIC, block, compared, compiles, long_table, nothing_reported, row
 
@@ -38,19 +40,23 @@ def test_the_stage_goes_from_files_to_table(tmp_path: Path) -> None:
 
 
 def description(
-    ratio: float, originals: dict[str, list[int]], *, copies: dict[str, int] | None = None
+    ratio: float, originals: dict[str, list[int]], *, copies: dict[str, list[int]] | None = None
 ) -> dict[str, Any]:
-    """What is told of a synthetic problem: the classes of its training originals, and with copies of class 1."""
-    rows = {seed: [zero, one + (copies or {}).get(seed, 0)] for seed, (zero, one) in originals.items()}
+    """What is told of a synthetic problem: by seed its training originals of each class, and with copies of these."""
+    rows = {
+        seed: [number + more for number, more in zip(counts, (copies or {}).get(seed, [0, 0]), strict=True)]
+        for seed, counts in originals.items()
+    }
     train = {"rows": 0, "class_counts": originals, "class_counts_of_rows": rows}
     return {"imbalance_ratio": ratio, "augmented": copies is not None, "splits": {"train": train}}
 
 
 NINE = {"17": [80, 10], "42": [72, 12]}
 FOUR = {"17": [75, 25]}
+BY_RATIO = "in the training split (mean over seeds) "
 
 
-def note_below(records: list[dict[str, Any]], folder: Path) -> str:
+def note_below(records: dict[str, dict[str, Any]], folder: Path) -> str:
     """What a table says of the imbalance ratio of problems; "" where it says nothing."""
     each = block(row("erm"), row("fossil"))
     metrics = long_table({"erm": 0.6, "fossil": 0.8}, names=SYNTHETIC)
@@ -58,8 +64,8 @@ def note_below(records: list[dict[str, Any]], folder: Path) -> str:
     metrics.to_parquet(paths["metrics"])
     compared(metrics, [each]).to_csv(paths["statistics"], index=False)
     nothing_reported().to_csv(paths["printed"], index=False)
-    descriptions = [folder / f"{place}.json" for place in range(len(records))]
-    for path, record in zip(descriptions, records, strict=True):
+    descriptions = [folder / f"{name}.json" for name in records]
+    for path, record in zip(descriptions, records.values(), strict=True):
         path.write_text(json.dumps(record))
     settings = {"table": "t", "title": "T", "columns": SYNTHETIC, "notes": []} | {
         "blocks": [each.model_dump(mode="json")]
@@ -69,28 +75,81 @@ def note_below(records: list[dict[str, Any]], folder: Path) -> str:
     return found[1] if found else ""
 
 
-def test_each_nominal_ratio_is_said_once_with_the_ratio_of_its_originals(tmp_path: Path) -> None:
+def test_the_ratio_of_each_problems_originals_is_said(tmp_path: Path) -> None:
     # The mean of 80/10 and 72/12 is 7.
-    said = (
-        "in the training split (mean over seeds) nominal 9:1 is effectively 7.00:1; nominal 4:1 is effectively 3.00:1"
+    said = f"{BY_RATIO}nominal 9:1 is effectively 7.00:1; nominal 4:1 is effectively 3.00:1"
+    assert note_below({"ir9": description(9, NINE), "ir4": description(4, FOUR)}, tmp_path) == said
+    assert note_below({}, tmp_path) == ""
+
+
+def test_problems_of_one_nominal_ratio_are_named(tmp_path: Path) -> None:
+    records = {
+        "first": description(9, NINE),
+        "first_augmented": description(9, NINE, copies={"17": [0, 10], "42": [0, 12]}),
+        "second": description(9, FOUR),
+        "ir4": description(4, FOUR),
+    }
+    assert note_below(records, tmp_path) == (
+        f"{BY_RATIO}nominal 9:1 (first) is effectively 7.00:1, and 3.50:1 with augmented copies (10 to 12 copies of 10 "
+        "to 12 originals of class 1); nominal 9:1 (second) is effectively 3.00:1; nominal 4:1 is effectively 3.00:1"
     )
-    assert note_below([description(9, NINE), description(4, FOUR)], tmp_path) == said
-    assert note_below([description(9, NINE), description(9, NINE), description(4, FOUR)], tmp_path) == said
-    assert note_below([], tmp_path) == ""
 
 
 @pytest.mark.parametrize("plain", [True, False])
 def test_behind_it_stand_the_ratio_with_augmented_copies_and_their_number(plain: bool, tmp_path: Path) -> None:
-    augmented = description(9, NINE, copies={"17": 10, "42": 12})
     # 80/20 and 72/24.
     said = (
-        "nominal 9:1 is effectively 7.00:1, and 3.50:1 with augmented copies (10 to 12 copies of 10 to 12 originals of "
+        f"{BY_RATIO}nominal 9:1 is effectively 7.00:1, and 3.50:1 with augmented copies (10 to 12 copies of 10 to 12 "
+        "originals of class 1)"
     )
-    records = [description(9, NINE), augmented] if plain else [augmented]
-    assert note_below(records, tmp_path).endswith(f") {said}class 1)")
-    assert note_below(records[::-1], tmp_path).endswith(f") {said}class 1)")
+    records = {"ir9_augmented": description(9, NINE, copies={"17": [0, 10], "42": [0, 12]})}
+    records |= {"ir9": description(9, NINE)} if plain else {}
+    assert note_below(records, tmp_path) == said
+    assert note_below(dict(reversed(records.items())), tmp_path) == said
+
+
+def test_copies_of_both_classes_are_of_all_originals(tmp_path: Path) -> None:
+    copies = {"17": [160, 20], "42": [144, 24]}
+    found = note_below({"ir9_augmented": description(9, NINE, copies=copies)}, tmp_path)
+    # 240/30 and 216/36.
+    assert found.endswith("7.00:1 with augmented copies (168 to 180 copies of 84 to 90 originals)")
 
 
 def test_a_number_that_is_the_same_in_all_seeds_is_no_range(tmp_path: Path) -> None:
-    found = note_below([description(4, FOUR, copies={"17": 50})], tmp_path)
+    found = note_below({"ir4_augmented": description(4, FOUR, copies={"17": [0, 50]})}, tmp_path)
     assert found.endswith("1.00:1 with augmented copies (50 copies of 25 originals of class 1)")
+
+
+@pytest.mark.parametrize("name", ["9", "nan", "null"])
+def test_a_scenario_may_be_called_like_a_number_or_like_nothing(name: str, tmp_path: Path) -> None:
+    each = block(row("erm", scenario=name), row("fossil", scenario=name))
+    metrics = long_table({"erm": 0.6, "fossil": 0.8}, names=SYNTHETIC, scenario=name)
+    paths = {file: tmp_path / file for file in ("metrics", "statistics", "printed", "tex", "csv")}
+    metrics.to_parquet(paths["metrics"])
+    compared(metrics, [each]).to_csv(paths["statistics"], index=False)
+    nothing_reported().to_csv(paths["printed"], index=False)
+    settings = {"table": "t", "title": "T", "columns": SYNTHETIC, "notes": [], "blocks": [each.model_dump(mode="json")]}
+    tabulate_study.run(tabulate_study.Settings.model_validate(settings), **paths, descriptions=[])
+    # Four differences of one sign: 2 / 2^4.
+    assert pd.read_csv(paths["csv"])["p_wilcoxon"].tolist() == pytest.approx([0.125, np.nan], nan_ok=True)
+
+
+def test_names_are_read_as_they_are_written_and_numbers_as_numbers(tmp_path: Path) -> None:
+    names = ("study", "block", "metric", "scenario", "method", "variant", "reference", "test", "note")
+    names += ("scope", "factor", "level", "base")
+    file = tmp_path / "statistics.csv"
+    lines = [(*names, "n", "p", "exact")]
+    lines += [(*[name] * len(names), "8", p, "True") for name, p in (("007", "0.25"), ("nan", ""), ("", "1e-05"))]
+    file.write_text("\n".join(map(",".join, lines)))
+    found = read_statistics(file)
+    for name in names:
+        assert found[name].tolist() == ["007", "nan", ""]
+    assert found["n"].tolist() == [8, 8, 8]
+    assert found["p"].tolist() == pytest.approx([0.25, np.nan, 1e-5], nan_ok=True)
+    assert found["exact"].dtype == bool
+
+
+def test_statistics_without_rows_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "statistics.csv"
+    file.write_text("study,level,p\n")
+    assert read_statistics(file).columns.tolist() == ["study", "level", "p"]

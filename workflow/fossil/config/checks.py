@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from fossil.config.comparisons import AUGMENTED
 from fossil.config.methods import METHODS, FossilOptions
 from fossil.config.strict import explain
 from fossil.config.studies import (
@@ -45,7 +46,7 @@ def scenario_problems(study: SyntheticStudy) -> list[str]:
     taken = [name for name in study.scenarios if name in DATASETS]
     if taken:
         return [f"synthetic.scenarios.{taken[0]}: this is the name of a data set of images; take another"]
-    twin = f"{study.headline}_augmented"
+    twin = f"{study.headline}{AUGMENTED}"
     if twin in study.scenarios:
         return [
             f"synthetic.scenarios.{twin}: this name is that of {study.headline} with augmented copies; take another"

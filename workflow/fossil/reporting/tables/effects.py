@@ -83,7 +83,7 @@ def effect_notes(tests: pd.DataFrame, metric: str) -> list[str]:
         )
     compared = f"of the difference in {plain_heading(metric)} over seeds"
     notes.append(tests_note(tests, corrected_over=[count for _, count in sizes], compared=compared, group="part"))
-    if tests["exact"].all():
+    if sizes and tests["exact"].all():
         notes.append("Bootstrap intervals of so few seeds are too narrow; the tests are exact.")
     return [*notes, few_pairs_note(tests), holm_floor_note(sizes, group="part")]
 

@@ -8,9 +8,7 @@ from fossil.config import ANY, GRID_FACTORS, Block, Row
 from fossil.reporting.tables.columns import TableError
 from fossil.reporting.tables.latex import escape
 
-FACTORS = dict(
-    zip(GRID_FACTORS, ("Temperature schedule", "Class term", "Warm-up", "Difficulty source"), strict=True)
-)
+FACTORS = dict(zip(GRID_FACTORS, ("Temperature schedule", "Class term", "Warm-up", "Difficulty source"), strict=True))
 
 
 def level_name(factor: str, level: str) -> str:
