@@ -91,13 +91,13 @@ def robustness_block() -> Block:
     return make_block(rows)
 
 
+DEFINITIONS = (("baseline", "Softmax"), ("entropy", "Entropy"), ("loss", "Loss"), ("unscaled_loss", "Loss, unscaled"))
+
+
 def difficulty_blocks() -> list[Block]:
     return [
         make_block(
-            [
-                make_row(scenario, "fossil", variant, label=label)
-                for variant, label in (("baseline", "Softmax"), ("entropy", "Entropy"), ("loss", "Loss"))
-            ],
+            [make_row(scenario, "fossil", variant, label=label) for variant, label in DEFINITIONS],
             name=scenario.replace("_", "-"),
             title=title,
             reference=0,

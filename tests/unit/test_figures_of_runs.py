@@ -252,5 +252,19 @@ def test_chance_is_marked_where_it_has_a_value() -> None:
 
 def test_bars_of_a_group_differ_in_lightness_and_in_hatching() -> None:
     figure = examples.draw_figure("difficulty_defs", *examples.example("difficulty_defs"))
-    bars = [bar for bar in figure.axes[0].patches if bar.get_gid()][:3]
-    assert len({bar.get_facecolor() for bar in bars}) == len({bar.get_hatch() for bar in bars}) == 3
+    bars = [bar for bar in figure.axes[0].patches if bar.get_gid()][: len(examples.DEFINITIONS)]
+    assert len({bar.get_facecolor() for bar in bars}) == len({bar.get_hatch() for bar in bars}) == 4
+
+
+@pytest.mark.parametrize(("factor", "scale"), [(10.0, "linear"), (1000.0, "log")])
+def test_a_regret_far_above_the_others_has_a_logarithmic_axis_that_says_so(factor: float, scale: str) -> None:
+    blocks = examples.difficulty_blocks()
+    metrics = random_metrics(*blocks)
+    regret = metrics["metric"] == "dynamic_regret"
+    metrics.loc[regret, "value"] = 0.02
+    metrics.loc[regret & (metrics["variant"] == "unscaled_loss"), "value"] *= factor
+    figure = difficulty_defs.draw(metrics, difficulty_defs.Options(blocks=blocks, title=TITLE))
+    axis = figure.axes[difficulty_defs.PANELS.index("dynamic_regret")]
+    assert axis.get_yscale() == scale
+    assert ("logarithmic" in axis.get_title()) == (scale == "log")
+    assert {other.get_yscale() for other in figure.axes if other is not axis} == {"linear"}

@@ -34,8 +34,10 @@ CHANCE = {"auc": 0.5, "balanced_accuracy": 0.5, "balanced_error": 0.5}
 
 _FROM_CHANCE = frozenset({"auc", "balanced_accuracy"})
 _GROUP = 0.84
-_LIGHTER = (0.0, 0.45, 0.75)
-_HATCHES = ("", "////", "....")
+_LIGHTER = (0.0, 0.45, 0.75, 0.9)
+_HATCHES = ("", "////", "....", "xxxx")
+# Means further apart than this have a logarithmic axis.
+_LINEAR_UP_TO = 20
 
 
 class Options(Strict):
@@ -49,8 +51,8 @@ def draw(metrics: pd.DataFrame, options: Options) -> Figure:
     """Draw AUC, balanced accuracy, G-mean, dynamic regret and balanced error.
 
     A bar is the mean of the runs whose status is "ok", its whisker their standard deviation. Bars of AUC and of
-    balanced accuracy start at chance, 0.5, the others at 0. Where runs lack, a bar says at its foot how many of how
-    many it has.
+    balanced accuracy start at chance, 0.5, the others at 0, but for a panel whose means differ by more than a factor of
+    20, which is logarithmic and says so. Where runs lack, a bar says at its foot how many of how many it has.
     """
     labels = _labels(options)
     with figure_style():
@@ -109,8 +111,13 @@ def _finish(axis: Axes, options: Options, *, metric: str) -> None:
     axis.set_xlim(-0.5, groups - 0.5)
     axis.tick_params(axis="x", length=0)
     axis.grid(visible=False, axis="x")
-    axis.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
-    axis.set_title(metric_title(metric))
+    means = [bar.get_height() for bar in axis.patches if bar.get_height() > 0]
+    if metric not in CHANCE and means and max(means) > _LINEAR_UP_TO * min(means):
+        axis.set_yscale("log")
+        axis.set_title(f"{metric_title(metric)} (logarithmic)")
+    else:
+        axis.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+        axis.set_title(metric_title(metric))
     if metric in CHANCE:
         axis.axhline(CHANCE[metric], color="black", linestyle="--", linewidth=0.9, zorder=2)
     if metric in _FROM_CHANCE:
