@@ -16,8 +16,8 @@ from fossil.methods.fossil import Fossil
 from fossil.methods.fossil_bilevel import FossilBilevel
 from fossil.methods.meta_weight_net import MetaWeightNet
 from fossil.methods.static import Static
-from fossil.methods.together import Together, can_share
 from fossil.training.stacked import train_stacked
+from fossil.training.together import Together, can_share
 
 SEEDS = [3, 4]
 TRAINING = Training(hidden=[6, 5], epochs=3, batch_size=32)

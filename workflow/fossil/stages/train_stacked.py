@@ -20,9 +20,9 @@ from fossil.data.splits import ROLES, SyntheticData, read_problems
 from fossil.files import write_parquet
 from fossil.logs import logger, progress
 from fossil.methods.base import Method, make_method, method_class
-from fossil.methods.together import Together, can_share
 from fossil.training.device import prepare_device
 from fossil.training.stacked import StackedResult, score_training_samples, train_stacked
+from fossil.training.together import Together, can_share
 
 
 class Settings(Strict):
