@@ -10,7 +10,7 @@
 #   results/tables/    results/figures/
 #   results/theory.csv the paper's statements, checked, and their curves -> draw_theory
 #
-# Targets: all (default), synthetic, images, theory.
+# Targets: all (default), synthetic, images, theory, datasets.
 
 
 configfile: "config/config.yaml"
@@ -26,6 +26,10 @@ include: "workflow/rules/report.smk"
 
 localrules:
     all,
+    download_pad_ufes_20,
+    download_msld_v2,
+    fetch_weights,
+    datasets,
     synthetic,
     images,
     theory,

@@ -15,7 +15,7 @@ from fossil.config import ImageTraining, NoOptions
 from fossil.data.fold_data import load_fold
 from fossil.data.folds import make_folds
 from fossil.difficulty import Proxy
-from fossil.files import write_parquet
+from fossil.files import write_json, write_parquet
 from fossil.methods.base import Batch, Method, Progress
 from fossil.methods.erm import ERM
 from fossil.stages import score_difficulty
@@ -73,15 +73,28 @@ class Study:
         method = ERM(NoOptions()) if method is None else method
         return train_fold(data, method, quick(**changes), weights=None, seed=seed, difficulty=difficulty, online=online)
 
-    def score(self, scores: Path, *, seed: int = 3, proxy: str = "softmax", **changes: Any) -> pd.DataFrame:
+    def score(
+        self,
+        scores: Path,
+        *,
+        proxy: str = "softmax",
+        fold: int | None = 0,
+        baseline: Path | None = None,
+        **changes: Any,
+    ) -> pd.DataFrame:
+        """Train a baseline, unless one is given, and let it score."""
+        if baseline is None:
+            baseline = scores.with_suffix("")
+            facts, *_ = self.run(baseline, difficulty=[], **changes)
+            write_json(baseline / "run.json", {"status": "ok", **facts})
         settings = score_difficulty.Settings(
-            fold=0,
-            seed=seed,
             proxy=proxy,  # type: ignore[arg-type]
-            method={"target": "fossil.methods.erm:ERM", "options": {}},
             training=quick(**changes),
+            fold=fold,
         )
-        score_difficulty.run(settings, **self.paths, weights=[], scores=scores)
+        paths = self.paths | {"folds": [self.paths["folds"]] if fold is not None else []}
+        model = {"model": baseline / "m.safetensors", "model_record": baseline / "run.json"}
+        score_difficulty.run(settings, **paths, **model, scores=scores)
         return pd.read_parquet(scores)
 
     def run(self, output: Path, *, difficulty: list[Path], method: str = "fossil.methods.erm:ERM", **changes: Any):
@@ -100,7 +113,13 @@ class Study:
 def write_study(folder: Path, images: np.ndarray, labels: np.ndarray) -> None:
     names = [f"image_{n:03d}" for n in range(len(labels))]
     manifest = pd.DataFrame(
-        {"image_id": names, "patient_id": [f"patient_{n}" for n in range(len(labels))], "label": labels}
+        {
+            "image_id": names,
+            "patient_id": [f"patient_{n}" for n in range(len(labels))],
+            "label": labels,
+            "is_augmented": False,
+            "source_id": names,
+        }
     )
     write_parquet(folder / "manifest.parquet", manifest)
     np.save(folder / "images.npy", images)
@@ -113,11 +132,17 @@ def random_images(seed: int) -> np.ndarray:
     return images
 
 
+def no_duplicates(manifest: pd.DataFrame) -> pd.DataFrame:
+    """Say of every image that no other has its pixels."""
+    return pd.DataFrame({"image_id": manifest["image_id"], "duplicate_of": None})
+
+
 def make_study(folder: Path) -> Study:
     """Write a study whose positive images are brighter than its negative ones."""
     write_study(folder, random_images(0), np.repeat([0, 1], [NEGATIVE, POSITIVE]))
     manifest = pd.read_parquet(folder / "manifest.parquet")
-    write_parquet(folder / "folds.parquet", make_folds(manifest, folds=2, validation_fraction=0.3, seed=1))
+    folds = make_folds(manifest, no_duplicates(manifest), folds=2, validation_fraction=0.3, seed=1)
+    write_parquet(folder / "folds.parquet", folds)
     return Study(folder)
 
 

@@ -12,10 +12,10 @@ from sklearn.datasets import load_sample_image
 from timm.data import ImageNetInfo, create_transform, resolve_model_data_config
 from torch import Tensor, nn
 
-from fossil.files import read_json, sha256, write_tensors
-from fossil.stages import fetch_weights
-from fossil.training.backbone import BackboneError, make_backbone, package_weights
+from fossil.files import write_tensors
+from fossil.training.backbone import BackboneError, make_backbone
 from fossil.training.device import prepare_device
+from fossil.training.weights import package_weights
 
 PACKAGED = "tf_efficientnet_lite0"
 SMALL = "test_byobnet"
@@ -78,14 +78,6 @@ def test_packaged_weights_in_another_order_do_not(
     assert index not in best_classes(other, photograph), name
 
 
-def test_the_packaged_file_and_its_description_are_written(tmp_path: Path, packaged: dict[str, Tensor]) -> None:
-    path = tmp_path / "weights.safetensors"
-    fetch_weights.run(fetch_weights.Settings(backbone=PACKAGED), weights=path, description=tmp_path / "weights.json")
-    assert read_json(tmp_path / "weights.json") == {"backbone": PACKAGED, "source": "package", "sha256": sha256(path)}
-    model, _ = make_backbone(PACKAGED, weights=path, seed=1)
-    torch.testing.assert_close(model.state_dict()["conv_stem.weight"], packaged["conv_stem.weight"], rtol=0, atol=0)
-
-
 def test_a_backbone_without_a_package_is_an_error_that_names_it_and_those_with_one() -> None:
     with pytest.raises(BackboneError, match=rf"'resnet18'.*{PACKAGED}"):
         package_weights("resnet18")
@@ -102,6 +94,20 @@ def test_every_tensor_but_the_classifier_is_loaded(packaged: dict[str, Tensor], 
     assert [name for name in state if name not in head and not torch.equal(state[name], packaged[name])] == []
     assert state["classifier.weight"].shape == (1, 1280)
     assert state["classifier.bias"].shape == (1,)
+
+
+@pytest.mark.parametrize("name", ["deit_tiny_distilled_patch16_224", "caformer_s18"])
+def test_all_but_the_last_layer_of_each_classifier_is_loaded(tmp_path: Path, name: str) -> None:
+    # The first has two classifiers; the classifier of the second has two layers, of which the first is pretrained.
+    last = {
+        "deit_tiny_distilled_patch16_224": {"head.weight", "head.bias", "head_dist.weight", "head_dist.bias"},
+        "caformer_s18": {"head.fc.fc2.weight", "head.fc.fc2.bias"},
+    }[name]
+    pretrained = timm.create_model(name, pretrained=False, num_classes=10).state_dict()
+    write_tensors(tmp_path / "weights.safetensors", pretrained)
+    state = make_backbone(name, weights=tmp_path / "weights.safetensors", seed=1)[0].state_dict()
+    assert set(state) == set(pretrained)
+    assert {key for key in state if not torch.equal(state[key], pretrained[key])} == last
 
 
 def test_a_backbone_comes_with_the_input_that_timm_says_for_it(weights: Path) -> None:
@@ -169,6 +175,11 @@ def test_only_the_head_is_started_anew() -> None:
 def test_a_model_that_timm_does_not_have_is_an_error_that_names_model_and_key(name: str) -> None:
     with pytest.raises(BackboneError, match="images.training.backbone: .*" + name.replace(".", r"\.")):
         make_backbone(name, weights=None, seed=1)
+
+
+def test_a_name_that_timm_does_not_have_is_an_error_that_names_similar_ones() -> None:
+    with pytest.raises(BackboneError, match=r"similar names: convnext_tiny\.fb_in1k"):
+        make_backbone("convnext_tny.fb_in1k", weights=None, seed=1)
 
 
 def test_a_model_may_be_named_with_its_tag() -> None:

@@ -111,8 +111,8 @@ def test_a_scenario_whose_features_just_add_up_is_allowed() -> None:
 
 
 def test_packaged_weights_of_another_backbone_are_an_error_that_names_the_backbone() -> None:
-    message = complaint(nested("images.training", {"weights": "package", "backbone": "resnet18"}))
-    assert message.startswith("images.training.weights: ")
+    message = complaint({"images": {"weights": "package", "training": {"backbone": "resnet18"}}})
+    assert message.startswith("images.weights: ")
     assert "resnet18" in message
     assert "tf_efficientnet_lite0" in message
 
@@ -136,14 +136,14 @@ def test_several_wrong_options_of_a_method_are_all_listed() -> None:
 def test_several_impossible_combinations_are_all_listed() -> None:
     values = {
         "synthetic": {"reference": "nothing"},
-        "images": {"seeds": [1, 1], "training": {"weights": "package"}},
+        "images": {"seeds": [1, 1], "weights": "package"},
         "methods": {"focal": {"gamma": -1}, "erm": {"gamma": 1}},
     }
     keys = {line.partition(": ")[0] for line in complaint(values).splitlines()}
     assert keys == {
         "synthetic.reference",
         "images.seeds",
-        "images.training.weights",
+        "images.weights",
         "methods.focal.gamma",
         "methods.erm.gamma",
     }
@@ -163,6 +163,49 @@ def test_a_method_gets_the_options_that_are_named_and_the_defaults_of_the_others
 def test_the_image_study_takes_photographs_where_their_folder_is_set_and_the_phantom_otherwise() -> None:
     assert load_config({}).image_dataset == "phantom"
     assert load_config(nested("datasets.pad_ufes_20.root", "photographs")).image_dataset == "pad_ufes_20"
+    assert load_config(nested("datasets.pad_ufes_20.download", True)).image_dataset == "pad_ufes_20"
+    assert load_config(nested("datasets.custom.table", "images.csv")).image_dataset == "custom"
+    assert load_config(nested("datasets.msld_v2.root", "photographs")).image_dataset == "phantom"
+
+
+def test_mpox_images_are_external_unless_the_study_trains_on_them() -> None:
+    values = nested("datasets.msld_v2.root", "photographs")
+    assert load_config({}).external_dataset is None
+    assert load_config(values).external_dataset == "msld_v2"
+    assert load_config(values | {"images": {"dataset": "msld_v2"}}).external_dataset is None
+    assert load_config(values | {"images": {"dataset": "msld_v2"}}).image_dataset == "msld_v2"
+
+
+@pytest.mark.parametrize(
+    ("dataset", "missing"), [("pad_ufes_20", "root or download"), ("msld_v2", "root or download"), ("custom", "table")]
+)
+def test_a_data_set_that_is_named_and_not_there_is_an_error_that_says_what_it_needs(dataset: str, missing: str) -> None:
+    assert (
+        complaint(nested("images.dataset", dataset)) == f"images.dataset: {dataset} needs datasets.{dataset}.{missing}"
+    )
+
+
+def test_two_data_sets_to_train_on_are_an_error_unless_one_is_named() -> None:
+    values = {"datasets": {"pad_ufes_20": {"root": "photographs"}, "custom": {"table": "images.csv"}}}
+    assert complaint(values).startswith("images.dataset: pad_ufes_20 and custom are both set")
+    assert load_config(values | {"images": {"dataset": "custom"}}).image_dataset == "custom"
+
+
+def test_a_given_division_of_ones_own_data_is_one_fold() -> None:
+    own = {"table": "images.csv", "split_column": "split"}
+    assert load_config({"datasets": {"custom": own}, "statistics": {"alpha": 1.0}}).image_folds == 1
+    assert load_config(nested("datasets.custom.table", "images.csv")).image_folds == 3
+    assert "3 pairs" in complaint({"datasets": {"custom": own}})
+
+
+@pytest.mark.parametrize("weights", ["none", "package", "hub", "/models/convnext.safetensors"])
+def test_weights_are_a_source_or_the_path_of_a_file(weights: str) -> None:
+    values = {"weights": weights, "training": {"backbone": "tf_efficientnet_lite0"}}
+    assert load_config({"images": values}).images.weights == weights
+
+
+def test_weights_that_are_neither_a_source_nor_a_safetensors_file_are_an_error() -> None:
+    assert complaint(nested("images.weights", "convnext.pth")).startswith("images.weights: ")
 
 
 # --- The models -----------------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ def test_config_yaml_is_the_defaults() -> None:
 
 def test_the_example_for_photographs_is_valid_and_asks_for_packaged_weights() -> None:
     config = load_config(read_yaml(EXAMPLE))
-    assert config.images.training.weights == "package"
+    assert config.images.weights == "package"
     assert config.images.folds == 5
 
 

@@ -9,11 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from safetensors.torch import load_file
 from timm.data import IMAGENET_DEFAULT_MEAN, IMAGENET_DEFAULT_STD
 from torch import Tensor
 
 from fossil.config import FossilOptions
+from fossil.files import write_tensors
 from fossil.methods.fossil import Fossil
+from fossil.stages.score_difficulty import ScoringError
 from fossil.training.backbone import BackboneError, make_backbone
 from fossil.training.device import DeviceError, prepare_device
 from fossil.training.fold import FoldTrainingError
@@ -164,8 +167,20 @@ def test_scores_are_of_the_training_images_alone_and_stages_are_thirds(
     assert (np.diff(scores.sort_values("difficulty")["stage"]) >= 0).all()
 
 
+def test_without_a_fold_every_image_is_scored_by_the_given_model(study: Study, tmp_path: Path) -> None:
+    training = study.score(tmp_path / "training.parquet")
+    whole = study.score(tmp_path / "whole.parquet", fold=None, baseline=tmp_path / "training")
+    assert list(whole["image_id"]) == list(study.table()["image_id"])
+    logits = logits_of(study.train()).squeeze(-1).double().numpy()
+    p = 1 / (1 + np.exp(-logits))
+    np.testing.assert_allclose(whole["probability"], p, rtol=1e-5)
+    np.testing.assert_allclose(whole["difficulty"], np.minimum(p, 1 - p), rtol=1e-4)
+    together = training.merge(whole, on="image_id", validate="1:1")
+    np.testing.assert_allclose(together["difficulty_x"], together["difficulty_y"], rtol=1e-5)
+
+
 def test_a_baseline_that_diverges_is_an_error(study: Study, tmp_path: Path) -> None:
-    with pytest.raises(FoldTrainingError, match=r"baseline that scores difficulty failed: .*not finite"):
+    with pytest.raises(ScoringError, match=r"baseline that scores difficulty failed \(.*run\.json\): .*not finite"):
         study.score(tmp_path / "scores.parquet", learning_rate=1e10)
     assert not (tmp_path / "scores.parquet").exists()
 
@@ -233,10 +248,21 @@ def test_a_run_without_learning_keeps_its_head_and_is_not_failed(study: Study) -
     torch.testing.assert_close(trained.model.state_dict()["head.fc.weight"], start["head.fc.weight"])
 
 
-def test_a_baseline_whose_last_step_diverges_is_an_error_too(study: Study, tmp_path: Path) -> None:
-    with pytest.raises(FoldTrainingError, match="scores are not finite"):
-        study.score(tmp_path / "scores.parquet", learning_rate=1e10, epochs=1, batch_size=64)
+def test_a_baseline_whose_scores_are_not_finite_is_an_error(study: Study, tmp_path: Path) -> None:
+    study.score(tmp_path / "first.parquet")
+    tensors = load_file(tmp_path / "first" / "m.safetensors")
+    write_tensors(
+        tmp_path / "first" / "m.safetensors", {name: t.double().mul(1e30).to(t) for name, t in tensors.items()}
+    )
+    with pytest.raises(ScoringError, match=r"the scores of .*m\.safetensors are not finite"):
+        study.score(tmp_path / "scores.parquet", baseline=tmp_path / "first")
     assert not (tmp_path / "scores.parquet").exists()
+
+
+def test_a_model_of_another_backbone_is_an_error_that_names_the_file(study: Study, tmp_path: Path) -> None:
+    study.score(tmp_path / "first.parquet")
+    with pytest.raises(BackboneError, match=r"m\.safetensors: not a trained test_resnet"):
+        study.score(tmp_path / "scores.parquet", baseline=tmp_path / "first", backbone="test_resnet")
 
 
 def test_priors_of_all_rows_reach_the_method(study: Study) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fossil.data.fold_data import FoldDataError, load_fold
-from fossil.data.folds import FoldError, make_folds
+from fossil.data.folds import FoldError, find_groups, make_folds
 from fossil.stages import make_folds as folds_stage
 
 ROLES = {"train", "validation", "test"}
@@ -24,7 +24,7 @@ def make_manifest(images: Iterable[tuple[str, int]]) -> pd.DataFrame:
     """Make a manifest of images, each given by its patient and label."""
     patients, labels = zip(*images, strict=True)
     names = [f"image_{n:05d}" for n in range(len(labels))]
-    return pd.DataFrame({"image_id": names, "patient_id": patients, "label": labels})
+    return pd.DataFrame({"image_id": names, "patient_id": patients, "source_id": names, "label": labels})
 
 
 def many_patients(negative: int, positive: int, *, images: int = 1) -> pd.DataFrame:
@@ -33,8 +33,21 @@ def many_patients(negative: int, positive: int, *, images: int = 1) -> pd.DataFr
     return make_manifest(patient for patient in patients for _ in range(images))
 
 
-def divide(manifest: pd.DataFrame, *, folds: int = 3, fraction: float = 0.15, seed: int = 42) -> pd.DataFrame:
-    return make_folds(manifest, folds=folds, validation_fraction=fraction, seed=seed)
+def pairs_of(manifest: pd.DataFrame, pairs: Mapping[str, str] = {}) -> pd.DataFrame:
+    """Say which images have the pixels of an earlier one."""
+    return pd.DataFrame({"image_id": manifest["image_id"], "duplicate_of": manifest["image_id"].map(dict(pairs))})
+
+
+def divide(
+    manifest: pd.DataFrame,
+    duplicates: pd.DataFrame | None = None,
+    *,
+    folds: int = 3,
+    fraction: float = 0.15,
+    seed: int = 42,
+) -> pd.DataFrame:
+    duplicates = pairs_of(manifest) if duplicates is None else duplicates
+    return make_folds(manifest, duplicates, folds=folds, validation_fraction=fraction, seed=seed)
 
 
 def complaint(manifest: pd.DataFrame, *, folds: int = 3, fraction: float = 0.15, seed: int = 42) -> str:
@@ -69,12 +82,34 @@ def real(pad_sample: Path) -> pd.DataFrame:
     table["label"] = table["diagnostic"].isin(["MEL", "SCC"]).astype("int64")
     table = table.sort_values("image_id", ignore_index=True)
     assert (len(table), table["patient_id"].nunique(), table["label"].sum()) == (2298, 1373, 52 + 192)
-    return table[["image_id", "patient_id", "label"]]
+    return table.assign(source_id=table["image_id"])[["image_id", "patient_id", "source_id", "label"]]
 
 
 @pytest.mark.parametrize("folds", [3, 5])
 def test_real_patients_are_never_divided_and_every_role_has_both_classes(real: pd.DataFrame, folds: int) -> None:
     require_sound_folds(real, divide(real, folds=folds), folds=folds, fraction=0.15)
+
+
+@pytest.mark.parametrize("seed", [1, 42, 2025])
+def test_no_patient_duplicate_or_augmented_copy_of_the_real_data_crosses(real: pd.DataFrame, seed: int) -> None:
+    # The two files that are known to be pixel-identical belong to one patient; four more pairs are made up here that
+    # belong to two, and every image of class 1 gets two augmented copies.
+    known = {"PAT_701_4056_457.png": "PAT_701_1321_156.png"}
+    singles = real.drop_duplicates("patient_id")["image_id"].tolist()
+    pairs = known | dict(zip(singles[10:14], singles[:4], strict=True))
+    copies = [
+        real[real["label"] == 1].assign(image_id=lambda table, n=n: table["source_id"] + f"_copy{n}") for n in (1, 2)
+    ]
+    whole = pd.concat([real, *copies], ignore_index=True)
+    roles = divide(whole, pairs_of(whole, pairs), folds=5, seed=seed).merge(whole, on="image_id")
+    by_patient = roles.groupby(["fold", "patient_id"])["role"].nunique()
+    by_source = roles.groupby(["fold", "source_id"])["role"].nunique()
+    assert len(by_patient) == 5 * 1373
+    assert by_patient.max() == by_source.max() == 1
+    role = roles.set_index(["fold", "image_id"])["role"]
+    for again, first in pairs.items():
+        assert all(role[fold, again] == role[fold, first] for fold in range(5))
+    assert len(set(known) & set(real["image_id"])) == 1
 
 
 def test_every_fold_of_the_real_patients_has_about_the_same_share_of_positive_images(real: pd.DataFrame) -> None:
@@ -193,6 +228,78 @@ def test_a_validation_that_gets_no_positive_patient_is_an_error_that_names_fold_
     assert re.match(r"fold [012]: no validation image of class 1;", message)
 
 
+# --- What belongs together ------------------------------------------------------------------------------------------
+
+
+def test_patients_copies_and_equal_pictures_are_joined_by_any_chain_of_them() -> None:
+    manifest = make_manifest([("a", 0), ("b", 0), ("b", 0), ("c", 0), ("d", 0), ("e", 0)])
+    # a - (pixels) - b's first; b's second - (pixels) - c; d and e stay alone.
+    pairs = {"image_00001": "image_00000", "image_00003": "image_00002"}
+    assert find_groups(manifest, pairs_of(manifest, pairs)).tolist() == [0, 0, 0, 0, 1, 2]
+
+
+def test_an_augmented_copy_belongs_to_its_original_even_under_another_patient() -> None:
+    manifest = make_manifest([("a", 1), ("b", 1), ("c", 1)])
+    manifest.loc[2, "source_id"] = "image_00000"
+    assert find_groups(manifest, pairs_of(manifest)).tolist() == [0, 1, 0]
+
+
+def test_a_patient_that_is_called_as_an_image_is_not_that_image() -> None:
+    manifest = make_manifest([("image_00001", 0), ("b", 0)])
+    assert find_groups(manifest, pairs_of(manifest)).tolist() == [0, 1]
+
+
+def test_equal_pictures_of_two_patients_are_never_divided() -> None:
+    manifest = many_patients(40, 20)
+    pairs = {f"image_{n + 1:05d}": f"image_{n:05d}" for n in range(0, 60, 2)}
+    for seed in range(10):
+        roles = divide(manifest, pairs_of(manifest, pairs), seed=seed).set_index(["fold", "image_id"])["role"]
+        for again, first in pairs.items():
+            assert all(roles[fold, again] == roles[fold, first] for fold in range(3))
+
+
+# --- A division that is given ---------------------------------------------------------------------------------------
+
+
+def with_split(split: Sequence[str]) -> pd.DataFrame:
+    """Give images of 10 patients, two each, positive and negative in turn, a split."""
+    manifest = make_manifest([(f"p{n // 2}", n // 2 % 2) for n in range(20)])
+    return manifest.assign(split=[role for role in split for _ in range(2)])
+
+
+def test_a_given_division_is_kept_as_it_is() -> None:
+    manifest = with_split(["train"] * 4 + ["validation"] * 3 + ["test"] * 3)
+    roles = divide(manifest)
+    assert roles["fold"].unique().tolist() == [0]
+    assert roles["role"].tolist() == manifest["split"].tolist()
+
+
+def test_without_validation_rows_some_of_the_training_patients_validate() -> None:
+    manifest = with_split(["train"] * 8 + ["test"] * 2)
+    roles = divide(manifest, fraction=0.25)
+    table = roles.merge(manifest, on="image_id")
+    assert (table["role"] == "test").tolist() == (manifest["split"] == "test").tolist()
+    assert table[table["role"] == "validation"]["patient_id"].nunique() == 2
+    assert table.groupby("patient_id")["role"].nunique().max() == 1
+
+
+def test_a_given_division_that_divides_a_patient_is_an_error_that_names_the_images() -> None:
+    manifest = with_split(["train"] * 4 + ["validation"] * 3 + ["test"] * 3)
+    manifest.loc[0, "split"] = "test"
+    message = complaint(manifest)
+    assert "divides 1 patients or pictures that are the same: image_00000 (test), image_00001 (train)." in message
+
+
+def test_a_given_division_that_divides_equal_pictures_is_an_error() -> None:
+    manifest = with_split(["train"] * 4 + ["validation"] * 3 + ["test"] * 3)
+    with pytest.raises(FoldError, match=r"image_00000 .train., image_00001 .train., image_00018 .test."):
+        divide(manifest, pairs_of(manifest, {"image_00018": "image_00001"}))
+
+
+def test_a_given_division_whose_test_lacks_a_class_is_an_error() -> None:
+    assert "no test image of class 0" in complaint(with_split(["train"] * 4 + ["validation"] * 5 + ["test"]))
+
+
 # --- Stage and loading ----------------------------------------------------------------------------------------------
 
 
@@ -200,10 +307,12 @@ def test_a_validation_that_gets_no_positive_patient_is_an_error_that_names_fold_
 def folder(tmp_path: Path) -> Path:
     manifest = many_patients(40, 20)
     manifest.to_parquet(tmp_path / "manifest.parquet")
+    pairs_of(manifest).to_parquet(tmp_path / "properties.parquet")
     np.save(tmp_path / "images.npy", np.arange(60, dtype=np.uint8).repeat(2 * 2 * 3).reshape(60, 2, 2, 3))
     folds_stage.run(
         folds_stage.Settings(folds=3, validation_fraction=0.15, seed=42),
         manifest=tmp_path / "manifest.parquet",
+        properties=tmp_path / "properties.parquet",
         folds=tmp_path / "folds.parquet",
     )
     return tmp_path

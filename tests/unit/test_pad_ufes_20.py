@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from fossil.data.pad_ufes_20 import Manifest, ManifestError, read_manifest
+from fossil.data.manifest import Manifest, ManifestError
+from fossil.data.pad_ufes_20 import Options, read_manifest
 from fossil.stages import make_manifest
 
 POSITIVE = ["MEL", "SCC"]
@@ -19,7 +22,7 @@ ROWS = [("PAT_2", "NEV", "PAT_2_1_3.png"), ("PAT_1", "MEL", "PAT_1_1_1.png"), ("
 
 def make_folder(
     folder: Path, rows: Sequence[tuple[str, str, str]] = ROWS, *, files: Sequence[str] | None = None
-) -> tuple[Path, Path]:
+) -> Path:
     """Lay out metadata and images; an image's content is its name, for the manifest never decodes it."""
     metadata = folder / "metadata.csv"
     lines = [f"{patient},7,{diagnosis},{image}" for patient, diagnosis, image in rows]
@@ -29,16 +32,16 @@ def make_folder(
     for name in [row[2] for row in rows] if files is None else files:
         (images / name).parent.mkdir(parents=True, exist_ok=True)
         (images / name).write_text(Path(name).name, encoding="utf-8")
-    return metadata, images
+    return folder
 
 
-def read(metadata: Path, images: Path, *, positive: Sequence[str] = POSITIVE, allow_missing: bool = False) -> Manifest:
-    return read_manifest(metadata, images, positive=positive, allow_missing=allow_missing)
+def read(root: Path, *, positive: Sequence[str] = POSITIVE, allow_missing: bool = False) -> Manifest:
+    return read_manifest(root, Options(positive=list(positive), allow_missing=allow_missing))
 
 
-def complaint(metadata: Path, images: Path, *, positive: Sequence[str] = POSITIVE, allow_missing: bool = False) -> str:
+def complaint(root: Path, *, positive: Sequence[str] = POSITIVE, allow_missing: bool = False) -> str:
     with pytest.raises(ManifestError) as caught:
-        read(metadata, images, positive=positive, allow_missing=allow_missing)
+        read(root, positive=positive, allow_missing=allow_missing)
     return str(caught.value)
 
 
@@ -46,7 +49,7 @@ def complaint(metadata: Path, images: Path, *, positive: Sequence[str] = POSITIV
 
 
 def test_a_flat_folder_gives_a_sorted_manifest_with_labels_and_hashes(tmp_path: Path) -> None:
-    found = read(*make_folder(tmp_path))
+    found = read(make_folder(tmp_path))
     expected = pd.DataFrame(
         {
             "image_id": ["PAT_1_1_1.png", "PAT_1_2_2.png", "PAT_2_1_3.png"],
@@ -55,90 +58,91 @@ def test_a_flat_folder_gives_a_sorted_manifest_with_labels_and_hashes(tmp_path: 
             "label": [1, 1, 0],
             "is_augmented": [False, False, False],
             "source_id": ["PAT_1_1_1.png", "PAT_1_2_2.png", "PAT_2_1_3.png"],
-            "path": ["PAT_1_1_1.png", "PAT_1_2_2.png", "PAT_2_1_3.png"],
+            "path": ["images/PAT_1_1_1.png", "images/PAT_1_2_2.png", "images/PAT_2_1_3.png"],
             "sha256": [
                 hashlib.sha256(name).hexdigest() for name in (b"PAT_1_1_1.png", b"PAT_1_2_2.png", b"PAT_2_1_3.png")
             ],
         }
     )
     pd.testing.assert_frame_equal(found.table, expected, check_dtype=False)
-    assert (found.rows, found.missing_images) == (3, 0)
+    assert (found.facts["rows"], found.facts["missing_images"]) == (3, 0)
 
 
 def test_images_in_folders_of_any_depth_are_found_and_their_paths_are_relative(tmp_path: Path) -> None:
     files = ["imgs_part_1/PAT_2_1_3.png", "imgs_part_1/imgs_part_1/PAT_1_1_1.png", "PAT_1_2_2.png"]
-    found = read(*make_folder(tmp_path, files=files))
+    found = read(make_folder(tmp_path, files=files))
     assert list(found.table["path"]) == [
-        "imgs_part_1/imgs_part_1/PAT_1_1_1.png",
-        "PAT_1_2_2.png",
-        "imgs_part_1/PAT_2_1_3.png",
+        "images/imgs_part_1/imgs_part_1/PAT_1_1_1.png",
+        "images/PAT_1_2_2.png",
+        "images/imgs_part_1/PAT_2_1_3.png",
     ]
 
 
 def test_layout_changes_only_the_path(tmp_path: Path) -> None:
     (tmp_path / "flat").mkdir()
     (tmp_path / "parts").mkdir()
-    flat = read(*make_folder(tmp_path / "flat")).table
-    parts = read(
-        *make_folder(tmp_path / "parts", files=[f"imgs_part_{n}/{row[2]}" for n, row in enumerate(ROWS)])
-    ).table
+    flat = read(make_folder(tmp_path / "flat")).table
+    parts = read(make_folder(tmp_path / "parts", files=[f"imgs_part_{n}/{row[2]}" for n, row in enumerate(ROWS)])).table
     pd.testing.assert_frame_equal(flat.drop(columns="path"), parts.drop(columns="path"))
     assert not (flat["path"] == parts["path"]).any()
 
 
 def test_files_that_no_row_names_are_left_alone(tmp_path: Path) -> None:
     files = [*(row[2] for row in ROWS), "notes.txt", "imgs_part_1/PAT_9_9_9.png", "imgs_part_2/notes.txt"]
-    assert len(read(*make_folder(tmp_path, files=files)).table) == 3
+    assert len(read(make_folder(tmp_path, files=files)).table) == 3
 
 
 @pytest.mark.parametrize(("positive", "labels"), [(["MEL"], [1, 0, 0]), (["NEV"], [0, 0, 1]), (POSITIVE, [1, 1, 0])])
 def test_the_positive_diagnoses_are_class_one_and_all_others_class_zero(
     tmp_path: Path, positive: list[str], labels: list[int]
 ) -> None:
-    assert list(read(*make_folder(tmp_path), positive=positive).table["label"]) == labels
+    assert list(read(make_folder(tmp_path), positive=positive).table["label"]) == labels
 
 
 def test_patients_that_are_numbers_stay_text_with_their_leading_zeros(tmp_path: Path) -> None:
     rows = [("007", "MEL", "a.png"), ("7", "NEV", "b.png")]
-    assert list(read(*make_folder(tmp_path, rows), positive=["MEL"]).table["patient_id"]) == ["007", "7"]
+    assert list(read(make_folder(tmp_path, rows), positive=["MEL"]).table["patient_id"]) == ["007", "7"]
+
+
+@pytest.mark.parametrize("text", ["\ufeff", ""])
+def test_a_byte_order_mark_and_empty_lines_do_no_harm(tmp_path: Path, text: str) -> None:
+    root = make_folder(tmp_path)
+    metadata = root / "metadata.csv"
+    metadata.write_text(text + metadata.read_text(encoding="utf-8") + ",,,\n\n", encoding="utf-8")
+    assert len(read(root).table) == 3
 
 
 def test_a_true_difficulty_is_carried_along_in_the_order_of_the_images(tmp_path: Path) -> None:
-    metadata, images = make_folder(tmp_path)
-    table = pd.read_csv(metadata)
+    root = make_folder(tmp_path)
+    table = pd.read_csv(root / "metadata.csv")
     table["true_difficulty"] = [0.3, 0.1, 0.2]
-    table.to_csv(metadata, index=False)
-    found = read(metadata, images).table
+    table.to_csv(root / "metadata.csv", index=False)
+    found = read(root).table
     assert list(found.columns) == [*COLUMNS, "true_difficulty"]
     assert list(found["true_difficulty"]) == [0.1, 0.2, 0.3]
 
 
 def test_rows_without_an_image_are_left_out_and_counted_where_that_is_allowed(tmp_path: Path) -> None:
     folder = make_folder(tmp_path, files=["PAT_2_1_3.png", "PAT_1_2_2.png"])
-    found = read(*folder, positive=["SCC"], allow_missing=True)
+    found = read(folder, positive=["SCC"], allow_missing=True)
     assert list(found.table["image_id"]) == ["PAT_1_2_2.png", "PAT_2_1_3.png"]
-    assert (found.rows, found.missing_images) == (3, 1)
+    assert (found.facts["rows"], found.facts["missing_images"]) == (3, 1)
 
 
 # --- Errors ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_folder_without_metadata_is_an_error_that_names_file_and_key(tmp_path: Path) -> None:
-    message = complaint(tmp_path / "metadata.csv", tmp_path)
+    message = complaint(tmp_path)
     assert str(tmp_path / "metadata.csv") in message
     assert "datasets.pad_ufes_20.root" in message
 
 
-def test_a_missing_folder_of_images_is_an_error_that_names_it(tmp_path: Path) -> None:
-    metadata, _ = make_folder(tmp_path)
-    assert str(tmp_path / "pictures") in complaint(metadata, tmp_path / "pictures")
-
-
 @pytest.mark.parametrize("column", ["patient_id", "diagnostic", "img_id"])
 def test_a_missing_column_is_an_error_that_names_it_and_those_that_are_there(tmp_path: Path, column: str) -> None:
-    metadata, images = make_folder(tmp_path)
+    metadata = make_folder(tmp_path) / "metadata.csv"
     pd.read_csv(metadata).rename(columns={column: "something"}).to_csv(metadata, index=False)
-    message = complaint(metadata, images)
+    message = complaint(tmp_path)
     assert message.startswith(f"{metadata}: no column {column};")
     assert "something" in message
 
@@ -147,69 +151,68 @@ def test_a_missing_column_is_an_error_that_names_it_and_those_that_are_there(tmp
 def test_an_empty_field_is_an_error_that_names_column_and_line(tmp_path: Path, field: int, column: str) -> None:
     rows = [list(row) for row in ROWS]
     rows[1][field] = ""
-    metadata, images = make_folder(tmp_path, [tuple(row) for row in rows], files=[ROWS[0][2]])
-    assert complaint(metadata, images) == f"{metadata}: {column} is empty in line 3"
+    root = make_folder(tmp_path, [tuple(row) for row in rows], files=[ROWS[0][2]])
+    assert complaint(root) == f"{root / 'metadata.csv'}: {column} is empty in line 3"
 
 
 def test_an_image_that_two_rows_name_is_an_error_that_names_it(tmp_path: Path) -> None:
     folder = make_folder(tmp_path, [*ROWS, ("PAT_3", "NEV", "PAT_1_1_1.png")])
-    message = complaint(*folder)
-    assert message.startswith(f"{folder[0]}: ")
+    message = complaint(folder)
+    assert message.startswith(f"{folder / 'metadata.csv'}: ")
     assert "PAT_1_1_1.png" in message
 
 
 def test_an_image_that_lies_in_two_folders_is_an_error_that_names_both(tmp_path: Path) -> None:
     files = [*(row[2] for row in ROWS), "imgs_part_3/PAT_1_1_1.png"]
-    metadata, images = make_folder(tmp_path, files=files)
-    message = complaint(metadata, images)
-    assert str(images / "PAT_1_1_1.png") in message
-    assert str(images / "imgs_part_3" / "PAT_1_1_1.png") in message
+    root = make_folder(tmp_path, files=files)
+    message = complaint(root)
+    assert str(root / "images" / "PAT_1_1_1.png") in message
+    assert str(root / "images" / "imgs_part_3" / "PAT_1_1_1.png") in message
 
 
 def test_missing_images_are_an_error_that_counts_and_names_them_and_says_what_to_do(tmp_path: Path) -> None:
-    metadata, images = make_folder(tmp_path, files=["PAT_2_1_3.png"])
-    message = complaint(metadata, images)
-    assert f"{metadata}: 2 of 3 rows have no image below {images}" in message
+    root = make_folder(tmp_path, files=["PAT_2_1_3.png"])
+    message = complaint(root)
+    assert f"{root / 'metadata.csv'}: 2 of 3 rows have no image below {root}" in message
     assert "PAT_1_1_1.png, PAT_1_2_2.png" in message
     assert "datasets.pad_ufes_20.allow_missing: true" in message
 
 
 def test_many_missing_images_are_counted_and_not_all_listed(tmp_path: Path) -> None:
     rows = [*ROWS, *(("PAT_4", "NEV", f"PAT_4_{n}.png") for n in range(30))]
-    message = complaint(*make_folder(tmp_path, rows, files=[row[2] for row in ROWS]))
+    message = complaint(make_folder(tmp_path, rows, files=[row[2] for row in ROWS]))
     assert "30 of 33 rows" in message
     assert "and 25 more" in message
     assert message.count("PAT_4_") == 5
 
 
 def test_a_folder_with_none_of_the_images_is_an_error_even_where_missing_ones_are_allowed(tmp_path: Path) -> None:
-    metadata, images = make_folder(tmp_path, files=[])
-    message = complaint(metadata, images, allow_missing=True)
-    assert message.startswith(f"{images}: none of the 3 images")
+    root = make_folder(tmp_path, files=[])
+    assert complaint(root, allow_missing=True).startswith(f"{root}: none of the 3 images")
 
 
 def test_a_positive_diagnosis_that_no_row_has_is_an_error_that_names_it_and_those_found(tmp_path: Path) -> None:
-    metadata, images = make_folder(tmp_path)
-    message = complaint(metadata, images, positive=["MEL", "MELANOMA"])
-    assert message.startswith(f"{metadata}: no image of MELANOMA,")
+    root = make_folder(tmp_path)
+    message = complaint(root, positive=["MEL", "MELANOMA"])
+    assert message.startswith(f"{root / 'metadata.csv'}: no image of MELANOMA,")
     assert "datasets.pad_ufes_20.positive" in message
     assert "MEL, NEV, SCC" in message
 
 
 def test_a_positive_diagnosis_whose_images_are_all_missing_is_an_error_that_names_the_folder(tmp_path: Path) -> None:
-    metadata, images = make_folder(tmp_path, files=["PAT_2_1_3.png", "PAT_1_2_2.png"])
-    assert complaint(metadata, images, allow_missing=True).startswith(f"{images}: no image of MEL,")
+    root = make_folder(tmp_path, files=["PAT_2_1_3.png", "PAT_1_2_2.png"])
+    assert complaint(root, allow_missing=True).startswith(f"{root}: no image of MEL,")
 
 
 def test_diagnoses_that_are_all_positive_are_an_error(tmp_path: Path) -> None:
-    assert "one must be negative" in complaint(*make_folder(tmp_path), positive=["MEL", "NEV", "SCC"])
+    assert "one must be negative" in complaint(make_folder(tmp_path), positive=["MEL", "NEV", "SCC"])
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00\x80", b'patient_id,diagnostic,img_id\n1,MEL,"a.png\n'])
 def test_a_file_that_is_not_a_table_is_an_error_that_names_it(tmp_path: Path, content: bytes) -> None:
     metadata = tmp_path / "metadata.csv"
     metadata.write_bytes(content)
-    assert complaint(metadata, tmp_path).startswith(f"{metadata}: ")
+    assert complaint(tmp_path).startswith(f"{metadata}: ")
 
 
 # --- Real photographs -----------------------------------------------------------------------------------------------
@@ -219,12 +222,10 @@ def test_the_real_metadata_with_507_photographs_gives_507_rows_and_counts_1791_m
     pad_sample: Path, tmp_path: Path
 ) -> None:
     manifest = tmp_path / "manifest.parquet"
-    settings = make_manifest.Settings(positive=POSITIVE, allow_missing=True)
-    facts = make_manifest.run(
-        settings, metadata=pad_sample / "metadata.csv", images=pad_sample / "images", manifest=manifest
-    )
+    settings = make_manifest.Settings(reader="pad_ufes_20", options={"positive": POSITIVE, "allow_missing": True})
+    facts = make_manifest.run(settings, root=pad_sample, manifest=manifest)
     table = pd.read_parquet(manifest)
-    assert facts == {"rows": 2298, "missing_images": 1791}
+    assert (facts["rows"], facts["missing_images"]) == (2298, 1791)
     assert list(table.columns) == COLUMNS
     assert table["image_id"].is_monotonic_increasing
     assert table["image_id"].is_unique
@@ -232,8 +233,28 @@ def test_the_real_metadata_with_507_photographs_gives_507_rows_and_counts_1791_m
     assert counts == {"BCC": 138, "NEV": 137, "SEK": 97, "ACK": 83, "MEL": 37, "SCC": 15}
     assert table["label"].sum() == 37 + 15
     one = table.iloc[300]
-    assert hashlib.sha256((pad_sample / "images" / one["path"]).read_bytes()).hexdigest() == one["sha256"]
+    assert hashlib.sha256((pad_sample / one["path"]).read_bytes()).hexdigest() == one["sha256"]
+
+
+def test_the_real_metadata_has_patients_with_several_diagnoses_and_rows_with_empty_fields(
+    pad_sample: Path, tmp_path: Path
+) -> None:
+    # That 179 patients have several diagnoses is known of the whole file.
+    folder = tmp_path / "whole"
+    folder.mkdir()
+    shutil.copy(pad_sample / "metadata.csv", folder)
+    with (pad_sample / "metadata.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        (folder / row["img_id"]).write_text(row["img_id"], encoding="utf-8")
+    facts = read(folder).facts
+    assert facts == {
+        "rows": 2298,
+        "missing_images": 0,
+        "patients_with_several_diagnoses": 179,
+        "images_with_empty_fields": sum("" in row.values() for row in rows),
+    }
 
 
 def test_the_real_folder_without_leave_to_miss_images_is_an_error_that_counts_them(pad_sample: Path) -> None:
-    assert "1791 of 2298 rows" in complaint(pad_sample / "metadata.csv", pad_sample / "images")
+    assert "1791 of 2298 rows" in complaint(pad_sample)

@@ -1,25 +1,26 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
-from scipy.stats import beta
+from scipy.integrate import quad
+from scipy.stats import beta, kstest
+from sklearn.metrics import roc_auc_score
 
 from fossil.config import ConfigError, PhantomDataset
 from fossil.data import phantom
-from fossil.data.phantom import SEVERITY_HIGH, SEVERITY_LOW, draw_phantom, score_true_difficulty
+from fossil.data.phantom import IDEAL_AUC, SEVERITY_HIGH, SEVERITY_LOW, draw_phantom, score_true_difficulty
 from fossil.stages import draw_phantom as stage
 
 OPTIONS = PhantomDataset(images=150, size=32, imbalance_ratio=4.0, images_per_patient=2.0, seed=3)
 
 
-def _draw(folder: Path, options: PhantomDataset = OPTIONS) -> tuple[pd.DataFrame, Path]:
-    draw_phantom(options, metadata=folder / "metadata.csv", images=folder / "images")
+def _draw(folder: Path, options: PhantomDataset = OPTIONS, *, threads: int = 1) -> tuple[pd.DataFrame, Path]:
+    draw_phantom(options, metadata=folder / "metadata.csv", images=folder / "images", threads=threads)
     return pd.read_csv(folder / "metadata.csv"), folder / "images"
 
 
@@ -36,8 +37,11 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> tuple[pd.DataFrame, Path]
     return _draw(tmp_path_factory.mktemp("drawn"))
 
 
-def test_equal_options_give_equal_bytes(tmp_path: Path, drawn: tuple[pd.DataFrame, Path]) -> None:
-    _draw(tmp_path)
+@pytest.mark.parametrize("threads", [1, 4])
+def test_equal_options_give_equal_bytes_whatever_the_threads(
+    tmp_path: Path, drawn: tuple[pd.DataFrame, Path], threads: int
+) -> None:
+    _draw(tmp_path, threads=threads)
     assert _contents(tmp_path) == _contents(drawn[1].parent)
 
 
@@ -126,6 +130,27 @@ def test_malignant_lesions_are_larger_and_more_varied_in_colour(drawn: tuple[pd.
         assert np.median(sign[malignant]) > 1.2 * np.median(sign[~malignant])
 
 
+def test_the_severities_follow_their_beta_distributions() -> None:
+    malignant = np.arange(2000) % 4 == 0
+    severity = phantom._draw_severity(np.random.default_rng(1), malignant)
+    assert kstest(severity[malignant], beta(SEVERITY_HIGH, SEVERITY_LOW).cdf).statistic < 2 / 500
+    assert kstest(severity[~malignant], beta(SEVERITY_LOW, SEVERITY_HIGH).cdf).statistic < 2 / 1500
+
+
+def test_the_ideal_auc_is_the_probability_that_the_severity_of_a_malignant_lesion_is_the_greater() -> None:
+    greater, _ = quad(
+        lambda s: beta(SEVERITY_HIGH, SEVERITY_LOW).pdf(s) * beta(SEVERITY_LOW, SEVERITY_HIGH).cdf(s), 0, 1
+    )
+    assert pytest.approx(greater, abs=5e-4) == IDEAL_AUC
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_drawing_with_few_malignant_images_has_the_ideal_auc_whatever_its_seed(seed: int) -> None:
+    malignant = np.arange(600) < 60
+    severity = phantom._draw_severity(np.random.default_rng(seed), malignant)
+    assert roc_auc_score(malignant, severity) == pytest.approx(IDEAL_AUC, abs=0.01)
+
+
 def test_difficulty_is_a_probability_and_differs_between_images(drawn: tuple[pd.DataFrame, Path]) -> None:
     difficulty = drawn[0]["true_difficulty"]
     assert difficulty.between(0, 1).all()
@@ -159,34 +184,6 @@ def test_difficulty_of_a_typical_lesion_grows_to_even_odds_as_the_image_gets_unc
     benign = score_true_difficulty(np.full(11, 0.2), malignant=np.zeros(11, bool), clarity=clarity)
     assert (np.diff(benign) > 0).all()
     assert benign[-1] == 0.5
-
-
-def _draw_with(**degraded: float) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(5)
-    scenes = phantom._draw_scenes(rng, patient=np.arange(40), malignant=np.zeros(40, bool))
-    values = {"contrast": 1.0, "blur": 0.01, "hairs": 0} | degraded
-    scenes = replace(scenes, **{key: np.full(40, value) for key, value in values.items()})
-    pixels, clarity = phantom._draw_images(rng, scenes, size=64)
-    return pixels.astype(float), clarity
-
-
-def test_low_contrast_makes_the_lesion_paler_and_the_image_less_clear() -> None:
-    (plain, clear), (pale, unclear) = _draw_with(), _draw_with(contrast=0.4)
-    assert (unclear < clear).all()
-    assert pale[:, 28:36, 28:36].mean() > plain[:, 28:36, 28:36].mean() + 10
-
-
-def test_blur_removes_edges_and_makes_the_image_less_clear() -> None:
-    (plain, clear), (blurred, unclear) = _draw_with(), _draw_with(blur=0.1)
-    assert unclear == pytest.approx(clear / 2, rel=0.02)  # the blur that is documented to halve it
-    steepest = [np.abs(np.diff(pixels.mean(axis=3), axis=1)).max(axis=(1, 2)).mean() for pixels in (plain, blurred)]
-    assert steepest[1] < 0.6 * steepest[0]
-
-
-def test_hair_covers_the_lesion_and_makes_the_image_less_clear() -> None:
-    (plain, clear), (hairy, unclear) = _draw_with(), _draw_with(hairs=14)
-    assert unclear.mean() < clear.mean() - 0.1
-    assert (hairy < 100).mean() > (plain < 100).mean() + 0.05
 
 
 def _fail_on_image(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -242,5 +239,5 @@ def test_the_stage_draws_what_it_is_told_and_hashes_it(tmp_path: Path) -> None:
     settings = stage.Settings.model_validate({"phantom": {"images": 60, "size": 32}})
     facts = stage.run(settings, metadata=tmp_path / "metadata.csv", images=tmp_path / "images")
     digests = "".join(hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted((tmp_path / "images").iterdir()))
-    assert facts == {"images_sha256": hashlib.sha256(digests.encode()).hexdigest()}
+    assert facts == {"images_sha256": hashlib.sha256(digests.encode()).hexdigest(), "ideal_auc": IDEAL_AUC}
     assert len(pd.read_csv(tmp_path / "metadata.csv")) == len(list((tmp_path / "images").iterdir())) == 60

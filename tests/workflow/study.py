@@ -29,6 +29,7 @@ TINY: dict[str, Any] = {
         "methods": ["erm", "focal", "fossil"],
         "seeds": [1],
         "folds": 2,
+        "difficulty_seed": 1,
         "training": {"epochs": 1},
     },
     "statistics": {"alpha": 1.0, "resamples": 200},
@@ -77,7 +78,8 @@ class Study:
         """Count the jobs that a dry run would run, by rule, tables and figures by name too; targets do not count."""
         output = self.make("--dry-run", *arguments)
         jobs = re.findall(r"^(?:local)?rule (\w+):\n((?: {4}.*\n)*)", output, flags=re.MULTILINE)
-        return Counter(_job(rule, body) for rule, body in jobs if rule not in ("all", "synthetic", "images", "theory"))
+        targets = ("all", "synthetic", "images", "theory", "datasets")
+        return Counter(_job(rule, body) for rule, body in jobs if rule not in targets)
 
     def planned_runs(self, *arguments: str) -> set[str]:
         """Name the runs that a dry run would train: their folders below results."""

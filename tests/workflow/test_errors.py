@@ -28,6 +28,9 @@ def with_change(*keys: str, value: Any) -> dict[str, Any]:
         (with_change("methods", "focal", value={"gama": 1}), "methods.focal.gama: unknown key"),
         (with_change("statistics", "alpha", value=0.05), "cannot reach statistics.alpha"),
         (with_change("datasets", "pad_ufes_20", value={"root": "nowhere"}), "datasets.pad_ufes_20.root: nowhere"),
+        (with_change("datasets", "msld_v2", value={"root": "nowhere"}), "datasets.msld_v2.root: nowhere"),
+        (with_change("datasets", "custom", value={"table": "no.csv"}), "datasets.custom.table: no.csv"),
+        (with_change("images", "dataset", value="pad_ufes_20"), "images.dataset: pad_ufes_20 needs"),
     ],
 )
 def test_a_wrong_configuration_is_an_error_that_names_the_key_and_runs_nothing(

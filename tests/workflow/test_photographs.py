@@ -30,9 +30,12 @@ def cut(pad_sample: Path, tmp_path: Path) -> Path:
     return folder
 
 
-def test_photographs_go_from_a_folder_to_tables_with_pretrained_weights(cut: Path, tmp_path: Path) -> None:
+def test_photographs_go_from_a_folder_to_tables_with_pretrained_weights(
+    cut: Path, msld_sample: Path, tmp_path: Path
+) -> None:
     config = yaml.safe_load((REPOSITORY / "config/examples/pad-ufes-20-cpu.yaml").read_text())
     config["datasets"]["pad_ufes_20"] |= {"root": str(cut), "allow_missing": True}
+    config["datasets"]["msld_v2"] = {"root": str(msld_sample), "allow_missing_classes": True}
     config["images"] |= {"methods": ["erm", "fossil"], "folds": 2, "seeds": [42]}
     config["images"]["training"]["epochs"] = 1
     config["statistics"] = {"alpha": 1.0, "resamples": 200}
@@ -55,3 +58,22 @@ def test_photographs_go_from_a_folder_to_tables_with_pretrained_weights(cut: Pat
     assert "hantom" not in (results / "tables/final-tuning.tex").read_text()
     assert "1 of 61 rows have no image" in (results / "logs/make_manifest-pad_ufes_20.log").read_text()
     assert study.planned("images") == {}
+    assert_mpox_images_are_scored(study.root)
+
+
+def assert_mpox_images_are_scored(root: Path) -> None:
+    """Check the table of the external data set against its files."""
+    table = pd.read_csv(root / "results/tables/msld-statistics.csv").set_index("model")
+    assert table.index.tolist() == ["ERM of fold 0", "ERM of fold 1", "mean", "paper"]
+    assert table.loc["paper", "images"] == 1510
+    manifest = pd.read_parquet(root / "data/processed/msld_v2/manifest.parquet")
+    assert set(manifest["class_name"]) == {"Monkeypox", "Chickenpox", "Cowpox", "HFMD", "Healthy"}
+    for fold in (0, 1):
+        scores = pd.read_parquet(root / f"results/msld_v2/difficulty/fold{fold}.parquet")
+        assert list(scores["image_id"]) == list(manifest["image_id"])
+        assert scores["difficulty"].between(0, 0.5).all()
+        row = table.loc[f"ERM of fold {fold}"]
+        assert row["images"] == row[["easy", "medium", "hard"]].sum() == len(manifest)
+        assert row["mean"] == pytest.approx(scores["difficulty"].mean())
+    assert "PAD-UFES-20" in (root / "results/tables/msld-statistics.tex").read_text()
+    assert (root / "results/figures/dataset-msld-v2.png").is_file()

@@ -63,12 +63,12 @@ def configured(study: Study, section: str, **changes: object) -> Iterator[None]:
 
 
 def test_a_finished_study_has_every_table_and_figure_and_plans_nothing(study: Study) -> None:
-    for name in (*SYNTHETIC_STUDIES, "final-tuning"):
+    for name in (*SYNTHETIC_STUDIES, "final-tuning", "dataset-phantom", "difficulty-phantom"):
         assert (study.root / f"results/tables/{name}.tex").stat().st_size > 500
         assert (study.root / f"results/tables/{name}.csv").stat().st_size > 200
     assert len(pd.read_csv(study.root / "results/theory.csv")) == 27
     drawn = [job.removeprefix("draw_figure ") for job in METHOD_FIGURES + EPOCH_FIGURES + FOSSIL_FIGURES]
-    for name in (*drawn, "padufes-tradeoff"):
+    for name in (*drawn, "padufes-tradeoff", "dataset-phantom"):
         assert (study.root / f"results/figures/{name}.pdf").read_bytes().startswith(b"%PDF")
         assert (study.root / f"results/figures/{name}.png").read_bytes().startswith(b"\x89PNG")
     for name in (*SYNTHETIC_STUDIES, "phantom-internal"):
@@ -121,8 +121,29 @@ def test_editing_a_plot_redraws_that_plot_only(study: Study) -> None:
 
 def test_editing_the_style_of_plots_redraws_all_plots_and_nothing_else(study: Study) -> None:
     with edited(study.root / "workflow/fossil/reporting/style.py"):
-        every = [*METHOD_FIGURES, *EPOCH_FIGURES, *FOSSIL_FIGURES, "draw_figure padufes-tradeoff"]
+        every = [*METHOD_FIGURES, *EPOCH_FIGURES, *FOSSIL_FIGURES, "draw_figure padufes-tradeoff", "draw_dataset"]
         assert study.planned() == Counter(every)
+
+
+def test_editing_the_reader_of_another_data_set_reruns_nothing(study: Study) -> None:
+    for reader in ("msld_v2", "custom"):
+        with edited(study.root / f"workflow/fossil/data/{reader}.py"):
+            assert study.planned() == Counter()
+
+
+def test_editing_the_table_of_a_data_set_makes_that_table_only(study: Study) -> None:
+    with edited(study.root / "workflow/fossil/reporting/tables/dataset.py"):
+        assert study.planned() == Counter(["tabulate_dataset"])
+
+
+def test_nothing_is_downloaded_where_a_folder_is_named_or_nothing_is_asked_for(study: Study, tmp_path: Path) -> None:
+    (tmp_path / "metadata.csv").write_text("patient_id,diagnostic,img_id\n")
+    folder = f"{{root: {tmp_path}, download: true}}"
+    for arguments in ([], ["--config", f"datasets={{pad_ufes_20: {folder}, msld_v2: {folder}}}"]):
+        planned = study.planned("datasets", *arguments)
+        assert not [rule for rule in planned if rule.startswith("download")]
+    asked = study.planned("datasets", "--config", "datasets={pad_ufes_20: {download: true}, msld_v2: {download: true}}")
+    assert asked["download_pad_ufes_20"] == asked["download_msld_v2"] == 1
 
 
 def test_editing_a_loss_reruns_the_runs_that_use_it_and_what_follows(study: Study) -> None:
@@ -162,7 +183,7 @@ def test_adding_a_seed_trains_every_stack_of_the_synthetic_study_anew_and_nothin
 
 
 def test_another_drawing_of_the_phantom_is_noticed_even_if_its_table_is_the_same(study: Study) -> None:
-    record = study.root / "results/records/draw_phantom.json"
+    record = study.root / "data/raw/phantom.json"
     with edited(record, " "):
         assert study.planned()["make_manifest"] == 1
 
@@ -180,7 +201,7 @@ def test_a_deleted_output_is_made_again(study: Study) -> None:
 
 
 def test_another_name_in_print_makes_tables_and_figures_again(study: Study) -> None:
-    names = study.root / "workflow/fossil/config/studies.py"
+    names = study.root / "workflow/fossil/config/datasets.py"
     before = names.read_text()
     names.write_text(before.replace('"PAD-UFES-20"', '"PAD-UFES-20 (2020)"'))
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 from functools import cache
 from pathlib import Path
@@ -43,6 +44,22 @@ def listing_digest(folder: Path) -> str:
         if path.suffix.lower() in _IMAGE_SUFFIXES
     )
     return hashlib.sha256(repr(images).encode()).hexdigest()[:16]
+
+
+def table_digest(table: Path, column: str) -> str:
+    """Digest the names and sizes of the images that a column of a CSV file names, relative to its folder or absolute.
+
+    A file that is not there, a column that is not and what is no CSV file count as well: reading them is an error that
+    another stage reports.
+    """
+    try:
+        with table.open(encoding="utf-8-sig", newline="") as file:
+            names = [(row.get(column) or "").strip() for row in csv.DictReader(file)]
+    except (UnicodeDecodeError, csv.Error) as error:
+        names = [repr(error)]
+    paths = [table.parent / name for name in names]
+    sizes = [path.stat().st_size if path.is_file() else None for path in paths]
+    return hashlib.sha256(repr(list(zip(names, sizes, strict=True))).encode()).hexdigest()[:16]
 
 
 @cache

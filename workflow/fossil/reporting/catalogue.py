@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from fossil.config import BASELINE, DATASETS, Block, Config
+from fossil.config import BASELINE, DATASETS, Block, Config, DatasetName
 from fossil.config.comparisons import row_key
 from fossil.config.synthetic_blocks import augmented_scenario
 
@@ -135,6 +135,30 @@ def figures(config: Config, blocks: dict[str, list[Block]]) -> dict[str, Figure]
     title = f"The theory, checked; e and f: synthetic data, {scenario}"
     add("theory", "theory", "curves", title, methods=config.synthetic.methods)
     return found
+
+
+def dataset_description(config: Config, dataset: DatasetName) -> str:
+    """Say what a data set is: the start of the caption of its table."""
+    if dataset == "phantom":
+        return DATASETS[dataset]
+    options = getattr(config.datasets, dataset)
+    built = f", construction {options.construction}" if dataset == "msld_v2" else ""
+    return f"{DATASETS[dataset]}{built}, positive: {', '.join(options.positive)}"
+
+
+def difficulty_description(config: Config, dataset: DatasetName) -> tuple[str, list[str]]:
+    """Say whose difficulty was scored by which model: the start of the caption, and sentences below the table."""
+    trained, proxy = config.image_dataset, config.images.difficulty_proxy
+    models = f"an ERM of seed {config.images.difficulty_seed} trained on the fold's training images"
+    thirds = "Stages are thirds by quantile of each model's scores."
+    if dataset == trained:
+        title = f"{DATASETS[dataset]}: difficulty of the training images ({proxy}), scored by {models}"
+        return title, [thirds]
+    notes = [thirds, "The paper does not say which of its models scored."]
+    if config.datasets.msld_v2.construction == "originals":
+        notes.append("The paper's images are originals and augmented copies; these are originals alone.")
+    title = dataset_description(config, dataset)
+    return f"{title}: difficulty ({proxy}), scored by {models} of {DATASETS[trained]}", notes
 
 
 _TRADEOFF = "regret in training against performance in the test"

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from fossil.config import Strict
-from fossil.data.images import Interpolation, decode_images
-from fossil.files import sha256, write_json
+from fossil.data.images import decode_images
+from fossil.data.manifest import some
+from fossil.data.photographs import Interpolation
+from fossil.files import atomic_path, sha256, write_json, write_parquet
+from fossil.logs import logger, say
+
+_M_ARENA_MAX = -8  # of malloc.h
 
 
 class Settings(Strict):
@@ -18,16 +28,64 @@ class Settings(Strict):
     interpolation: Interpolation
 
 
-def run(settings: Settings, *, manifest: Path, root: Path, images: Path, description: Path, threads: int) -> None:
-    """Write the array, and its description: shape, resampling and hash."""
+def run(
+    settings: Settings, *, manifest: Path, root: Path, images: Path, description: Path, properties: Path, threads: int
+) -> dict[str, Any]:
+    """Write the array, its description (shape, resampling and hash) and a table of the photographs' properties.
+
+    The record counts images, duplicates and modes, and holds the smallest and the largest photograph by pixels.
+    """
+    _share_one_heap()
     table = pd.read_parquet(manifest)
-    decode_images(
-        [root / path for path in table["path"]],
-        list(table["sha256"]),
-        size=settings.size,
-        interpolation=settings.interpolation,
-        output=images,
-        threads=threads,
-    )
     shape = [len(table), settings.size, settings.size, 3]
-    write_json(description, {"shape": shape, "interpolation": settings.interpolation, "sha256": sha256(images)})
+    with atomic_path(images) as array, atomic_path(description) as about, atomic_path(properties) as found:
+        photographs = decode_images(
+            table,
+            root,
+            size=settings.size,
+            interpolation=settings.interpolation,
+            output=array,
+            threads=threads,
+            augmenter=_augment_copies,
+        )
+        write_json(about, {"shape": shape, "interpolation": settings.interpolation, "sha256": sha256(array)})
+        write_parquet(found, photographs)
+    _report_duplicates(photographs, properties)
+    return _describe(photographs)
+
+
+def _share_one_heap() -> None:
+    """Keep glibc from giving each thread a heap of its own, which would hold on to the photographs of that thread."""
+    set_option = getattr(ctypes.CDLL(None), "mallopt", None)
+    if set_option is not None:
+        set_option(_M_ARENA_MAX, 1)
+
+
+def _augment_copies(images: NDArray[np.uint8], image_ids: Sequence[str]) -> NDArray[np.uint8]:
+    from fossil.data.augmentation import augment_copies
+
+    return augment_copies(images, image_ids)
+
+
+def _report_duplicates(photographs: pd.DataFrame, properties: Path) -> None:
+    duplicates = photographs.dropna(subset="duplicate_of")
+    pairs = [f"{twin.image_id} = {twin.duplicate_of}" for twin in duplicates.itertuples()]
+    for pair in pairs:
+        logger.warning("same pixels: %s", pair)
+    if pairs:
+        say(
+            f"{len(pairs)} of {len(photographs)} images repeat another one pixel by pixel: {some(pairs)}; "
+            f"all are kept, and named in {properties}"
+        )
+
+
+def _describe(photographs: pd.DataFrame) -> dict[str, Any]:
+    by_pixels = photographs.iloc[(photographs["width"] * photographs["height"]).argsort(kind="stable")]
+    sizes = by_pixels[["width", "height"]].to_numpy().tolist()
+    return {
+        "images": len(photographs),
+        "duplicates": int(photographs["duplicate_of"].notna().sum()),
+        "modes": photographs["mode"].value_counts().to_dict(),
+        "smallest": sizes[0],
+        "largest": sizes[-1],
+    }

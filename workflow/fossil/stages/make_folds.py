@@ -1,4 +1,4 @@
-"""Divide a data set's patients into folds."""
+"""Divide a data set's patients, and pictures that are the same with them, into folds."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ class Settings(Strict):
     seed: int
 
 
-def run(settings: Settings, *, manifest: Path, folds: Path) -> None:
+def run(settings: Settings, *, manifest: Path, properties: Path, folds: Path) -> None:
     """Write the role of every image in every fold."""
     table = make_folds(
         pd.read_parquet(manifest),
+        pd.read_parquet(properties, columns=["image_id", "duplicate_of"]),
         folds=settings.folds,
         validation_fraction=settings.validation_fraction,
         seed=settings.seed,

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
-
-from pydantic import Field
+from typing import Any, Literal
 
 from fossil.config import Strict
-from fossil.data.pad_ufes_20 import read_manifest
 from fossil.files import write_parquet
 from fossil.logs import logger
 
 
 class Settings(Strict):
-    """What is positive, and whether rows may lack their image."""
+    """The module of ``fossil.data`` that reads the data set's layout, and its options."""
 
-    positive: list[str] = Field(min_length=1)
-    allow_missing: bool
+    reader: Literal["pad_ufes_20", "msld_v2", "custom"]
+    options: dict[str, Any]
 
 
-def run(settings: Settings, *, metadata: Path, images: Path, manifest: Path) -> dict[str, int]:
-    """Write the manifest; the record counts rows and missing images."""
-    found = read_manifest(metadata, images, positive=settings.positive, allow_missing=settings.allow_missing)
-    if found.missing_images:
-        logger.warning("%d of %d rows have no image and were left out", found.missing_images, found.rows)
+def run(settings: Settings, *, root: Path, manifest: Path) -> dict[str, Any]:
+    """Write the manifest of the data set in a folder; the record says what a reader should know of it."""
+    reader = importlib.import_module(f"fossil.data.{settings.reader}")
+    found = reader.read_manifest(root, reader.Options.model_validate(settings.options))
+    if missing := found.facts.get("missing_images"):
+        logger.warning("%d of %d rows have no image and were left out", missing, found.facts["rows"])
+    if not found.facts.get("patients_named", True):
+        logger.warning("no column names patients, so images of one patient may be trained on and tested")
     for name, count in found.table["class_name"].value_counts().items():
         logger.info("%s: %d images", name, count)
     write_parquet(manifest, found.table)
-    return {"rows": found.rows, "missing_images": found.missing_images}
+    return found.facts

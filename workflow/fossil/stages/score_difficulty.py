@@ -1,69 +1,89 @@
-"""Score the difficulty of a fold's training images by a baseline that saw nothing else, and freeze it."""
+"""Score the difficulty of images by a trained baseline, and freeze it."""
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import torch
 
 from fossil.config import ImageTraining, Strict
-from fossil.data.fold_data import load_fold
+from fossil.data.fold_data import FoldDataError, load_images
 from fossil.difficulty import Proxy, difficulty, stages
-from fossil.files import write_parquet
-from fossil.logs import logger, progress
-from fossil.methods.base import make_method
-from fossil.training.fold import FoldTrainingError, train_fold
+from fossil.files import read_json, write_parquet
+from fossil.logs import logger
+from fossil.training.device import device_name, prepare_device
 from fossil.training.images import predict_logits
+from fossil.training.trained import load_trained
+
+
+class ScoringError(RuntimeError):
+    """The baseline cannot score; the message says why."""
 
 
 class Settings(Strict):
-    """The fold, the baseline's seed and training, and the proxy."""
+    """The proxy, how the baseline was trained, and the fold whose training images are scored; null scores them all."""
 
-    fold: int
-    seed: int
     proxy: Proxy
-    method: dict[str, Any]
     training: ImageTraining
+    fold: int | None
 
 
 def run(
-    settings: Settings, *, manifest: Path, folds: Path, images: Path, weights: list[Path], scores: Path
+    settings: Settings,
+    *,
+    manifest: Path,
+    folds: list[Path],
+    images: Path,
+    model: Path,
+    model_record: Path,
+    scores: Path,
 ) -> dict[str, Any]:
-    """Write image_id, difficulty and stage (0 easy, 1 medium, 2 hard) of the fold's training images.
+    """Write image_id, difficulty, stage (0 easy, 1 medium, 2 hard, by quantile) and probability (of class 1).
 
-    Images of the validation and test roles have no row: the baseline never saw them and nothing may depend on them.
+    Of a fold only the training images have a row: the baseline never saw the others and nothing may depend on them.
     """
-    data = load_fold(manifest=manifest, folds=folds, images=images, fold=settings.fold)
-    trained = train_fold(
-        data,
-        make_method(**settings.method),
-        settings.training,
-        weights=weights[0] if weights else None,
-        seed=settings.seed,
-        difficulty=None,
-        validate=False,
-        epochs=partial(progress, description=f"score_difficulty fold {settings.fold}", total=settings.training.epochs),
-    )
-    if trained.result.failure:
-        raise FoldTrainingError(f"the baseline that scores difficulty failed: {trained.result.failure}")
-    rows = data.positions("train")
-    logits = predict_logits(trained.model, trained.inputs, trained.images, torch.from_numpy(rows).to(trained.device))
-    targets = torch.tensor(data.table["label"].to_numpy()[rows], device=trained.device)
+    record = read_json(model_record)
+    if record["status"] != "ok":
+        raise ScoringError(f"the baseline that scores difficulty failed ({model_record}): {record['reason']}")
+    table, pixels = load_images(manifest=manifest, images=images)
+    rows = np.arange(len(table)) if settings.fold is None else _training_rows(table, folds, settings.fold)
+    device = prepare_device(settings.training.accelerator, threads=settings.training.threads)
+    trained, inputs = load_trained(settings.training.backbone, model)
+    trained = trained.to(device, memory_format=torch.channels_last)
+    shown = torch.from_numpy(np.array(pixels[rows])).to(device)
+    logits = predict_logits(trained, inputs, shown, torch.arange(len(rows), device=device))
+    targets = torch.tensor(table["label"].to_numpy()[rows], device=device)
     d = difficulty(logits, targets, proxy=settings.proxy).cpu()
     if not d.isfinite().all():
-        raise FoldTrainingError("the baseline that scores difficulty failed: its scores are not finite")
-    table = pd.DataFrame({"image_id": data.table["image_id"].iloc[rows], "difficulty": d.double(), "stage": stages(d)})
-    write_parquet(scores, table)
-    return {"device": trained.device_name, **_agreement(data.table.iloc[rows], table)}
+        raise ScoringError(f"the scores of {model} are not finite")
+    found = pd.DataFrame(
+        {
+            "image_id": table["image_id"].iloc[rows].to_numpy(),
+            "difficulty": d.double(),
+            "stage": stages(d),
+            "probability": logits.squeeze(-1).sigmoid().cpu().double(),
+        }
+    )
+    write_parquet(scores, found)
+    return {"device": device_name(device), **_agreement(table.iloc[rows], found)}
+
+
+def _training_rows(table: pd.DataFrame, folds: list[Path], fold: int) -> np.ndarray:
+    if not folds:
+        raise FoldDataError("the folds are needed to score the training images of one (--folds)")
+    roles = pd.read_parquet(folds[0], filters=[("fold", "==", fold)])
+    training = set(roles.loc[roles["role"] == "train", "image_id"])
+    return np.flatnonzero(table["image_id"].isin(training))
 
 
 def _agreement(images: pd.DataFrame, scores: pd.DataFrame) -> dict[str, float]:
     """Spearman correlation with the true difficulty, which a drawn data set knows."""
     if "true_difficulty" not in images:
         return {}
-    correlation = float(images["true_difficulty"].rank().corr(scores["difficulty"].rank()))
+    truth = images["true_difficulty"].reset_index(drop=True)
+    correlation = float(truth.rank().corr(scores["difficulty"].rank()))
     logger.info("Spearman correlation of scored and true difficulty: %.3f", correlation)
     return {"true_difficulty_spearman": round(correlation, 4)}

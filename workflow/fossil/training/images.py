@@ -107,7 +107,7 @@ class _Run:
         known = None if self.method.weights_each_step else self.method.weights(samples, progress)
         draws = np.random.default_rng([self.seed, progress.epoch])
         order = torch.from_numpy(draws.permutation(len(rows.target))).to(self.images.device)
-        parameters = draw_parameters(len(rows.target), generator=draws, device=self.images.device)
+        parameters = self._drawn(rows, progress.epoch)
         self.model.train()
         kept: list[tuple[Tensor, Tensor]] = []
         for number, chosen in enumerate(_batches(order, self.training.batch_size)):
@@ -132,7 +132,7 @@ class _Run:
     def _scored_rows(self, online: Proxy | None) -> TrainingRows:
         if online is None or not self.method.uses_difficulty:
             return self.rows
-        originals = self.rows[~self.rows.is_augmented]
+        originals = self.rows[self.rows.copy == 0]
         logits = predict_logits(self.model, self.inputs, self.images, originals.image)
         scores = difficulty(logits, originals.target, proxy=online).clone()  # out of inference mode
         return replace(self.rows, difficulty=scores[self.rows.original])
@@ -207,8 +207,7 @@ class _Run:
         """All rows, augmented anew, as functions of the head's parameters or of all, in evaluation mode."""
         self.model.eval()
         positions, classes = self._known_validation()
-        draws = np.random.default_rng([self.seed, progress.epoch, 1])
-        drawn = draw_parameters(len(rows.target), generator=draws, device=self.images.device)
+        drawn = self._drawn(rows, progress.epoch, stream=1)
 
         def training_pixels(chosen: Tensor) -> Tensor:
             return _normalise(self._augmented(rows[chosen], drawn[chosen]), self.inputs)
@@ -250,7 +249,17 @@ class _Run:
         return self.validation
 
     def _augmented(self, rows: TrainingRows, parameters: AugmentationParameters) -> Tensor:
-        return augment(_to_float(self.images[rows.image]), rows.is_augmented, parameters)
+        return augment(_to_float(self.images[rows.image]), rows.is_augmented, parameters, self.training.augmentation)
+
+    def _drawn(self, rows: TrainingRows, epoch: int, *, stream: int = 0) -> AugmentationParameters:
+        return draw_parameters(
+            rows.key.cpu().numpy().view(np.uint64),
+            rows.copy.cpu().numpy(),
+            seed=self.seed,
+            epoch=epoch,
+            device=self.images.device,
+            stream=stream,
+        )
 
 
 def _batches(order: Tensor, size: int) -> list[Tensor]:

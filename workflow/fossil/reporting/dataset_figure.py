@@ -1,0 +1,188 @@
+"""A figure of a data set: its classes, its folds, the sizes of its images, and samples of every class."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, MaxNLocator
+from numpy.typing import NDArray
+
+from fossil.data.folds import ROLES
+from fossil.reporting.style import SMALL, TEXT_WIDTH, add_notes, figure_style, figure_title
+
+SAMPLES = 8
+"""Images shown of a class."""
+
+_COLOURS = {0: "#0072B2", 1: "#EE7733"}
+_NAMES = {0: "negative", 1: "positive"}
+_MARKERS = dict(zip(ROLES, ("o", "s", "^"), strict=True))
+_ROW = 0.82  # inches of a row of samples
+
+
+def draw_dataset(
+    manifest: pd.DataFrame,
+    folds: pd.DataFrame,
+    properties: pd.DataFrame,
+    images: NDArray[np.uint8],
+    *,
+    dataset: str,
+) -> Figure:
+    """Draw classes, imbalance by fold and role, sizes, and samples, a row a class.
+
+    Samples are chosen by the hash of their names, so that the same are shown everywhere; of a drawn data set, whose
+    true difficulty is known, they go from the easiest to the hardest, with the number below. Augmented copies are not
+    shown.
+
+    Parameters
+    ----------
+    manifest, folds, properties : DataFrame
+        As for :func:`fossil.reporting.tables.dataset.describe_dataset`.
+    images : array of uint8, shape (n, size, size, 3)
+        In the manifest's order; only what is shown is read.
+    dataset : str
+        Name in the configuration; the title says so where it is the phantom.
+    """
+    classes = _classes(manifest)
+    with figure_style():
+        height = 2.5 + _ROW * len(classes) + 0.3
+        figure = Figure(figsize=(TEXT_WIDTH, height), layout="constrained")
+        figure.get_layout_engine().set(hspace=0.02, wspace=0.02)
+        above, below = figure.subfigures(2, 1, height_ratios=[2.4, _ROW * len(classes)])
+        left, middle, right = above.subplots(1, 3, width_ratios=[1.25, 1, 1])
+        _draw_classes(left, manifest, classes)
+        _draw_folds(middle, manifest, folds)
+        _draw_sizes(right, properties, manifest)
+        _draw_samples(below, manifest, images, classes)
+        figure.suptitle(figure_title("classes, folds, image sizes and samples", dataset))
+        shown = (
+            "Samples from the easiest to the hardest, with their true difficulty: the chance of being taken for the "
+        )
+        shown += "other class by an observer who knows how they are drawn."
+        add_notes(figure, [shown] if "true_difficulty" in manifest else ["Samples chosen by the hash of their names."])
+    return figure
+
+
+def _classes(manifest: pd.DataFrame) -> list[tuple[str, int]]:
+    """Names and labels, the positive classes first, the larger ones before the smaller."""
+    counts = manifest.groupby(["class_name", "label"]).size().reset_index(name="n")
+    ordered = counts.sort_values(["label", "n", "class_name"], ascending=[False, False, True])
+    return list(ordered[["class_name", "label"]].itertuples(index=False, name=None))
+
+
+def _draw_classes(axis: Axes, manifest: pd.DataFrame, classes: list[tuple[str, int]]) -> None:
+    counts = manifest["class_name"].value_counts()
+    patients = manifest.groupby("class_name")["patient_id"].nunique()
+    for place, (name, label) in enumerate(classes):
+        axis.barh(place, counts[name], color=_COLOURS[label], height=0.7, gid=name)
+        axis.annotate(
+            f"{counts[name]} ({patients[name]})",
+            (counts[name], place),
+            xytext=(2, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=SMALL,
+        )
+    axis.set_yticks(range(len(classes)), [name for name, _ in classes])
+    axis.invert_yaxis()
+    axis.grid(visible=False, axis="y")
+    axis.set_xlim(0, 1.45 * counts.max())
+    axis.set(xlabel="Images (patients)", title="a  Classes")
+    axis.xaxis.set_major_locator(MaxNLocator(4))
+    for label, name in sorted(_NAMES.items(), reverse=True):
+        axis.barh(0, 0, color=_COLOURS[label], label=name)
+    axis.legend(loc="upper right", handlelength=1)
+
+
+def _draw_folds(axis: Axes, manifest: pd.DataFrame, folds: pd.DataFrame) -> None:
+    axis.set_title("b  Imbalance")
+    if folds.empty:
+        axis.set_axis_off()
+        axis.text(0.5, 0.5, "Not divided:\nno model is trained on it", ha="center", va="center")
+        return
+    table = folds.merge(manifest[["image_id", "label"]], on="image_id")
+    for place, role in enumerate(ROLES):
+        counts = table[table["role"] == role].groupby("fold")["label"].agg(["size", "sum"])
+        ratios = (counts["size"] - counts["sum"]) / counts["sum"]
+        axis.scatter(
+            counts.index + 0.12 * (place - 1),
+            ratios,
+            marker=_MARKERS[role],
+            color=("0.15", "0.5", "0.75")[place],
+            edgecolor="0.2",
+            linewidth=0.4,
+            s=22,
+            label={"train": "training"}.get(role, role),
+        )
+    whole = (manifest["label"] == 0).sum() / manifest["label"].sum()
+    axis.axhline(whole, color="0.4", linewidth=0.8, linestyle="--", label="whole")
+    axis.set(xlabel="Fold", ylabel="Negatives for one positive")
+    axis.set_xticks(sorted(folds["fold"].unique()))
+    axis.margins(x=0.2, y=0.15)
+    low, high = axis.get_ylim()
+    axis.set_ylim(max(0.0, low), high + 0.45 * (high - low))
+    axis.legend(loc="upper center", ncols=2, columnspacing=0.8, handlelength=1.2)
+
+
+def _draw_sizes(axis: Axes, properties: pd.DataFrame, manifest: pd.DataFrame) -> None:
+    label = properties.merge(manifest[["image_id", "label"]], on="image_id")["label"]
+    for value in (0, 1):
+        mine = properties[(label == value).to_numpy()]
+        axis.scatter(
+            mine["width"], mine["height"], s=9, color=_COLOURS[value], alpha=0.5, linewidth=0, zorder=2 + value
+        )
+    if properties[["width", "height"]].nunique().max() > 1:
+        axis.set(xscale="log", yscale="log")
+        for side in (axis.xaxis, axis.yaxis):
+            side.set_major_locator(_ticks(properties[["width", "height"]].to_numpy()))
+            side.set_major_formatter("{x:.0f}")
+            side.set_minor_locator(_ticks(np.array([])))
+    else:
+        only = properties[["width", "height"]].iloc[0]
+        axis.set_xticks([only["width"]])
+        axis.set_yticks([only["height"]])
+    axis.set(xlabel="Width in pixels", ylabel="Height in pixels", title="c  Image sizes")
+
+
+def _ticks(sizes: NDArray[np.int64]) -> FixedLocator:
+    if not sizes.size:
+        return FixedLocator([])
+    powers = 2.0 ** np.arange(4, 15)
+    return FixedLocator(powers[(powers >= sizes.min() / 1.5) & (powers <= sizes.max() * 1.5)])
+
+
+def _draw_samples(
+    figure: Figure, manifest: pd.DataFrame, images: NDArray[np.uint8], classes: list[tuple[str, int]]
+) -> None:
+    grid = figure.subplots(len(classes), SAMPLES, squeeze=False)
+    for row, (name, label) in zip(grid, classes, strict=True):
+        chosen = _samples(manifest, name)
+        for axis in row:
+            axis.set_axis_off()
+        for axis, place in zip(row, chosen, strict=False):
+            axis.imshow(images[place], interpolation="nearest")
+            if "true_difficulty" in manifest:
+                axis.set_title(f"{manifest['true_difficulty'].iloc[place]:.2f}", fontsize=SMALL, pad=1.5)
+        row[0].text(
+            *(-0.12, 0.5),
+            name,
+            transform=row[0].transAxes,
+            rotation=90,
+            ha="right",
+            va="center",
+            fontsize=SMALL,
+            color=_COLOURS[label],
+        )
+
+
+def _samples(manifest: pd.DataFrame, name: str) -> list[int]:
+    """Choose positions of a class's originals: by hash, or where it is known evenly over the true difficulty."""
+    places = np.flatnonzero((manifest["class_name"] == name) & ~manifest["is_augmented"])
+    if "true_difficulty" in manifest:
+        ordered = places[np.argsort(manifest["true_difficulty"].to_numpy()[places], kind="stable")]
+        return list(ordered[np.linspace(0, len(ordered) - 1, min(SAMPLES, len(ordered))).round().astype(int)])
+    names = manifest["image_id"].to_numpy()
+    return sorted(places, key=lambda place: hashlib.sha256(names[place].encode()).digest())[:SAMPLES]

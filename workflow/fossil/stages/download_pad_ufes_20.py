@@ -1,0 +1,28 @@
+"""Download PAD-UFES-20 and unpack its images."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from fossil.config import Strict
+from fossil.data.pad_ufes_20_source import PAD_UFES_20, download_pad_ufes_20
+
+
+class Settings(Strict):
+    """Where from: a mirror's scheme and host, such as ``https://mirror.example.org``, instead of the publisher's."""
+
+    mirror: str | None = Field(None, pattern=r"^https?://[^/\s]+(/\S*)?$")
+
+
+def run(settings: Settings, *, downloads: Path, metadata: Path, images: Path) -> dict[str, Any]:
+    """Write the table and the images; the record has the source and hash of each file, and the number of images.
+
+    ``downloads`` keeps archives and partial files until everything is in place, so that a failed or killed download
+    goes on. Archives that were put there by hand are used.
+    """
+    return download_pad_ufes_20(
+        PAD_UFES_20, downloads=downloads, metadata=metadata, images=images, mirror=settings.mirror
+    )

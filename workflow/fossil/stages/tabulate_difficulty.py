@@ -1,0 +1,57 @@
+"""Make the table of a data set's difficulty scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from fossil.config import Strict
+from fossil.files import write_csv, write_text
+from fossil.reporting.tables.difficulty import QUANTITIES, STAGES, difficulty_table
+
+
+class Settings(Strict):
+    """The start of the caption, the table's label, and sentences below it, in plain text."""
+
+    title: str
+    label: str
+    notes: list[str]
+
+
+def run(settings: Settings, *, scores: list[Path], manifest: Path, printed: Path, tex: Path, csv: Path) -> None:
+    """Read each fold's scores and the manifest (Parquet) and the paper's numbers (CSV); write LaTeX and CSV."""
+    reported = pd.read_csv(printed)
+    mine = reported[reported["place"] == settings.label].set_index("quantity")["value"]
+    paper = {name: float(mine[name]) for name in QUANTITIES if name in mine}
+    table, latex = difficulty_table(
+        {_model(path): pd.read_parquet(path) for path in scores},
+        pd.read_parquet(manifest),
+        paper,
+        title=settings.title,
+        label=settings.label,
+        notes=[*settings.notes, *_contradictions(mine)],
+    )
+    write_csv(csv, table)
+    write_text(tex, latex)
+
+
+def _model(path: Path) -> str:
+    return f"ERM of fold {path.stem.removeprefix('fold')}"
+
+
+def _contradictions(printed: Mapping[str, float]) -> Iterator[str]:
+    """Say where the paper's counts do not add up."""
+    if "images" not in printed:
+        return
+    whole, parts = int(printed["images"]), [int(printed[f"{sign}_images"]) for sign in ("positive", "negative")]
+    if sum(parts) != whole:
+        yield f"The paper counts {parts[0]} positive and {parts[1]} negative images, and {whole} in all."
+    stages = [int(printed[stage]) for stage in STAGES]
+    if max(stages) - min(stages) > 1:
+        shown = f"{stages[0]}, {stages[1]} and {stages[2]}"
+        yield (
+            f"Thirds by quantile of {whole} scores have {whole // 3} or {whole // 3 + 1} images where no scores tie; "
+            f"the paper's have {shown}."
+        )
