@@ -40,6 +40,8 @@ bench: $(STAMP)
 	python -m tests.benchmarks.meta_weight_net
 	python -m tests.benchmarks.bilevel
 	python -m tests.benchmarks.implicit_gradient
+	python -m tests.benchmarks.decoding
+	python -m tests.benchmarks.phantom
 
 schema: $(STAMP)
 	python -m fossil describe_config --settings '{}' \
@@ -57,4 +59,4 @@ $(STAMP): envs/requirements.lock pyproject.toml
 	touch $@
 
 clean:
-	rm -rf results/*/ results/theory* data/processed data/raw/phantom data/raw/weights .snakemake
+	rm -rf results/*/ results/theory* data/processed data/raw/phantom data/raw/phantom.json data/raw/weights .snakemake

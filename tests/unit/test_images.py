@@ -1,22 +1,32 @@
-"""Decoding: colours of every mode, orientation, crop, and errors that name every file."""
+"""Decoding a data set: order, files that are bad, properties, duplicates, augmented copies, memory and the stage."""
 
 from __future__ import annotations
 
 import hashlib
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, ImageOps
 
-from fossil.data.images import DecodeError, Interpolation, decode_image, decode_images
+from fossil.data.images import Augmenter, decode_images
+from fossil.data.photographs import DecodeError
 from fossil.files import read_json
 from fossil.stages import decode_images as decode_stage
 
-RED, GREEN, BLUE, BLACK, WHITE = (255, 0, 0), (0, 255, 0), (0, 0, 255), (0, 0, 0), (255, 255, 255)
+RED, GREEN, BLUE = (255, 0, 0), (0, 255, 0), (0, 0, 255)
+ORIENTATION = 0x0112
 
 
 def digest(path: Path) -> str:
@@ -27,270 +37,382 @@ def noise(height: int, width: int, *, seed: int = 0) -> NDArray[np.uint8]:
     return np.random.default_rng(seed).integers(0, 256, (height, width, 3), dtype=np.uint8)
 
 
+def save(image: Image.Image, path: Path, **saving: Any) -> Path:
+    image.save(path, **saving)
+    return path
+
+
 def save_noise(folder: Path, name: str, *, size: int = 24, seed: int = 0) -> Path:
-    Image.fromarray(noise(size, size, seed=seed)).save(folder / name)
-    return folder / name
+    return save(Image.fromarray(noise(size, size, seed=seed)), folder / name)
 
 
-def decode(
-    paths: Sequence[Path],
-    output: Path,
-    *,
-    digests: Sequence[str] | None = None,
-    size: int = 8,
-    interpolation: Interpolation = "bicubic",
-    threads: int = 2,
-) -> NDArray[np.uint8]:
-    digests = [digest(path) for path in paths] if digests is None else digests
-    decode_images(paths, digests, size=size, interpolation=interpolation, output=output, threads=threads)
-    return np.load(output)
+def list_originals(paths: Sequence[Path], *, digests: Sequence[str] | None = None) -> pd.DataFrame:
+    """Make a manifest of images that are named as their files are; its paths are absolute."""
+    names = [path.name for path in paths]
+    return pd.DataFrame(
+        {
+            "image_id": names,
+            "source_id": names,
+            "path": [str(path) for path in paths],
+            "is_augmented": False,
+            "sha256": [digest(path) for path in paths] if digests is None else digests,
+        }
+    )
 
 
-def two_by_two(mode: str, values: Sequence[object]) -> Image.Image:
-    """Make a picture of four pixels: the upper row first."""
-    image = Image.new(mode, (2, 2))
-    for n, value in enumerate(values):
-        image.putpixel((n % 2, n // 2), value)  # type: ignore[arg-type]
-    return image
+def list_copies(originals: pd.DataFrame, copies: int) -> pd.DataFrame:
+    """Put copies of each original behind it."""
+    rows = originals.loc[originals.index.repeat(copies + 1)].reset_index(drop=True)
+    rows["copy"] = np.tile(np.arange(copies + 1), len(originals))
+    rows["is_augmented"] = rows["copy"] > 0
+    rows["image_id"] = [f"{row.image_id}+{row.copy}" if row.copy else row.image_id for row in rows.itertuples()]
+    return rows
 
 
-# --- Colours --------------------------------------------------------------------------------------------------------
-
-PIXELS = [
-    # Half-transparent white over black: 255 x 128/255 = 128.
-    ("RGB", [RED, GREEN, BLUE, WHITE], [RED, GREEN, BLUE, WHITE]),
-    ("RGBA", [(*RED, 255), (*GREEN, 255), (*BLUE, 255), (*WHITE, 255)], [RED, GREEN, BLUE, WHITE]),
-    ("RGBA", [(*RED, 0), (*GREEN, 0), (*BLUE, 255), (*WHITE, 128)], [BLACK, BLACK, BLUE, (128, 128, 128)]),
-    ("L", [0, 51, 200, 255], [BLACK, (51, 51, 51), (200, 200, 200), WHITE]),
-    ("LA", [(200, 255), (200, 0), (255, 128), (51, 255)], [(200,) * 3, BLACK, (128,) * 3, (51,) * 3]),
-    ("1", [0, 255, 255, 0], [BLACK, WHITE, WHITE, BLACK]),
-    # 16 bits: 0x33FF has the high byte 0x33 = 51, 0xC800 has 0xC8 = 200.
-    ("I;16", [0, 0x33FF, 0xC800, 0xFFFF], [BLACK, (51, 51, 51), (200, 200, 200), WHITE]),
-]
+def tabulate(
+    manifest: pd.DataFrame, output: Path, *, size: int = 8, threads: int = 2, augmenter: Augmenter | None = None
+) -> pd.DataFrame:
+    return decode_images(
+        manifest, Path(), size=size, interpolation="bicubic", output=output, threads=threads, augmenter=augmenter
+    )
 
 
-@pytest.mark.parametrize(("mode", "values", "expected"), PIXELS)
-def test_every_mode_gives_its_colours_and_transparent_parts_are_black(
-    tmp_path: Path, mode: str, values: list[object], expected: list[tuple[int, int, int]]
-) -> None:
-    path = tmp_path / "image.png"
-    two_by_two(mode, values).save(path)
-    with Image.open(path) as stored:
-        assert stored.mode == mode
-    assert decode_image(path, size=2, interpolation="bicubic").reshape(4, 3).tolist() == [list(c) for c in expected]
+def complaint(manifest: pd.DataFrame, output: Path) -> list[str]:
+    """Fail to decode; give the lines of the message."""
+    with pytest.raises(DecodeError) as caught:
+        tabulate(manifest, output)
+    return str(caught.value).splitlines()
 
 
-def palette_image() -> Image.Image:
-    image = two_by_two("P", [0, 1, 2, 1])
-    image.putpalette([*RED, *GREEN, *BLUE])
-    return image
-
-
-def test_a_palette_gives_its_colours(tmp_path: Path) -> None:
-    path = tmp_path / "image.png"
-    palette_image().save(path)
-    assert decode_image(path, size=2, interpolation="bicubic").reshape(4, 3).tolist() == [
-        list(colour) for colour in (RED, GREEN, BLUE, GREEN)
-    ]
-
-
-@pytest.mark.parametrize(
-    ("transparency", "expected"),
-    [
-        (1, [RED, BLACK, BLUE, BLACK]),  # colour 1 is transparent
-        (b"\xff\x00\x80", [RED, BLACK, (0, 0, 128), BLACK]),  # an opacity a colour; 255 x 128/255 = 128
-    ],
-)
-def test_transparent_colours_of_a_palette_are_black(
-    tmp_path: Path, transparency: int | bytes, expected: list[tuple[int, int, int]]
-) -> None:
-    path = tmp_path / "image.png"
-    palette_image().save(path, transparency=transparency)
-    with Image.open(path) as stored:
-        assert stored.mode == "P"
-    assert decode_image(path, size=2, interpolation="bicubic").reshape(4, 3).tolist() == [list(c) for c in expected]
-
-
-def test_a_transparent_colour_of_an_rgb_picture_is_black(tmp_path: Path) -> None:
-    path = tmp_path / "image.png"
-    two_by_two("RGB", [RED, GREEN, BLUE, WHITE]).save(path, transparency=GREEN)
-    assert decode_image(path, size=2, interpolation="bicubic").reshape(4, 3).tolist() == [
-        list(colour) for colour in (RED, BLACK, BLUE, WHITE)
-    ]
-
-
-def test_inks_become_the_colours_that_they_leave(tmp_path: Path) -> None:
-    inks = [(0, 255, 255, 0), (255, 0, 255, 0), (0, 0, 0, 255), (0, 0, 0, 0)]  # cyan, magenta, yellow, black
-    path = tmp_path / "image.tiff"
-    two_by_two("CMYK", inks).save(path)
-    with Image.open(path) as stored:
-        assert stored.mode == "CMYK"
-    assert decode_image(path, size=2, interpolation="bicubic").reshape(4, 3).tolist() == [
-        list(colour) for colour in (RED, GREEN, BLACK, WHITE)
-    ]
-
-
-@pytest.mark.parametrize("mode", ["I", "F"])
-def test_a_mode_without_a_known_range_is_an_error_that_says_so(tmp_path: Path, mode: str) -> None:
-    path = tmp_path / "image.tiff"
-    two_by_two(mode, [0, 1, 2, 3]).save(path)
-    with pytest.raises(DecodeError, match=f"image.tiff: .*mode {mode} has no known range"):
-        decode([path], tmp_path / "images.npy")
-
-
-# --- Orientation, crop and size -------------------------------------------------------------------------------------
-
-# How a picture is stored, by EXIF's definition: where the stored first row and first column lie in the upright picture.
-STORED = {
-    1: lambda upright: upright,  # top, left
-    2: lambda upright: upright[:, ::-1],  # top, right
-    3: lambda upright: upright[::-1, ::-1],  # bottom, right
-    4: lambda upright: upright[::-1],  # bottom, left
-    5: lambda upright: upright.swapaxes(0, 1),  # left, top
-    6: lambda upright: upright.swapaxes(0, 1)[::-1],  # right, top
-    7: lambda upright: upright.swapaxes(0, 1)[::-1, ::-1],  # right, bottom
-    8: lambda upright: upright.swapaxes(0, 1)[:, ::-1],  # left, bottom
-}
-
-
-@pytest.mark.parametrize("orientation", STORED)
-@pytest.mark.parametrize("height", [6, 10])
-def test_a_turned_or_mirrored_picture_is_put_upright(tmp_path: Path, orientation: int, height: int) -> None:
-    upright = noise(height, 6)
-    exif = Image.Exif()
-    exif[0x0112] = orientation
-    path = tmp_path / "image.png"
-    Image.fromarray(np.ascontiguousarray(STORED[orientation](upright))).save(path, exif=exif)
-    top = (height - 6) // 2
-    np.testing.assert_array_equal(decode_image(path, size=6, interpolation="bicubic"), upright[top : top + 6])
-
-
-def test_a_turned_greyscale_picture_of_16_bits_is_put_upright(tmp_path: Path) -> None:
-    exif = Image.Exif()
-    exif[0x0112] = 6
-    path = tmp_path / "image.png"
-    # Stored first row is the right side, its first column the top: upright is [[200, 0], [255, 51]].
-    two_by_two("I;16", [0, 0x33FF, 0xC800, 0xFFFF]).save(path, exif=exif)
-    assert decode_image(path, size=2, interpolation="bicubic")[..., 0].tolist() == [[200, 0], [255, 51]]
-
-
-@pytest.mark.parametrize("axis", [0, 1])
-def test_the_central_square_is_kept(tmp_path: Path, axis: int) -> None:
-    pixels = np.zeros((8, 8, 3), dtype=np.uint8)
-    pixels[:2], pixels[2:6], pixels[6:] = RED, GREEN, BLUE
-    pixels = pixels[:, :4] if axis == 0 else pixels[:, :4].swapaxes(0, 1)
-    path = tmp_path / "image.png"
-    Image.fromarray(np.ascontiguousarray(pixels)).save(path)
-    assert (decode_image(path, size=4, interpolation="bicubic") == GREEN).all()
+# --- The array ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("size", [5, 24, 40])
 def test_images_of_any_size_come_out_square_and_in_order(tmp_path: Path, size: int) -> None:
-    sizes = [(24, 24), (60, 31), (7, 90)]
-    paths = []
-    for n, (shape, colour) in enumerate(zip(sizes, (RED, GREEN, BLUE), strict=True)):
-        paths.append(tmp_path / f"{n}.png")
-        Image.new("RGB", shape, colour).save(paths[-1])
-    array = decode(paths, tmp_path / "images.npy", size=size)
+    shapes = {"c.png": (24, 24, RED), "a.png": (60, 31, GREEN), "b.png": (7, 90, BLUE)}
+    paths = [save(Image.new("RGB", shape[:2], shape[2]), tmp_path / name) for name, shape in shapes.items()]
+    tabulate(list_originals(paths), tmp_path / "images.npy", size=size)
+    array = np.load(tmp_path / "images.npy")
     assert array.shape == (3, size, size, 3)
     assert array.dtype == np.uint8
     assert (array == np.array([RED, GREEN, BLUE])[:, None, None]).all()
 
 
-@pytest.mark.parametrize("interpolation", ["bilinear", "bicubic", "lanczos"])
-def test_resampling_is_the_one_that_is_named(tmp_path: Path, interpolation: Interpolation) -> None:
-    path = save_noise(tmp_path, "image.png")
-    filters = {"bilinear": Image.Resampling.BILINEAR, "bicubic": Image.Resampling.BICUBIC}
-    expected = Image.fromarray(noise(24, 24)).resize((10, 10), filters.get(interpolation, Image.Resampling.LANCZOS))
-    np.testing.assert_array_equal(decode_image(path, size=10, interpolation=interpolation), np.asarray(expected))
+def test_the_file_has_the_bytes_that_numpy_would_write_and_can_be_mapped(tmp_path: Path) -> None:
+    paths = [save_noise(tmp_path, f"{seed}.png", size=8, seed=seed) for seed in range(3)]
+    tabulate(list_originals(paths), tmp_path / "images.npy")
+    np.save(tmp_path / "expected.npy", np.stack([noise(8, 8, seed=seed) for seed in range(3)]))
+    assert (tmp_path / "images.npy").read_bytes() == (tmp_path / "expected.npy").read_bytes()
+    assert np.load(tmp_path / "images.npy", mmap_mode="r").shape == (3, 8, 8, 3)
 
 
-def test_resamplings_differ(tmp_path: Path) -> None:
-    path = save_noise(tmp_path, "image.png")
-    results = {decode_image(path, size=10, interpolation=name).tobytes() for name in ("bilinear", "bicubic", "lanczos")}
-    assert len(results) == 3
+def test_the_number_of_threads_changes_neither_a_byte_nor_the_table(tmp_path: Path) -> None:
+    paths = [save_noise(tmp_path, f"{seed}.png", size=20 + seed % 9, seed=seed % 9) for seed in range(24)]
+    tables = [tabulate(list_originals(paths), tmp_path / f"{threads}.npy", threads=threads) for threads in (1, 2, 8)]
+    assert len({digest(tmp_path / f"{threads}.npy") for threads in (1, 2, 8)}) == 1
+    assert tables[0]["duplicate_of"].notna().sum() == 15
+    for table in tables[1:]:
+        pd.testing.assert_frame_equal(table, tables[0])
 
 
-# --- Files ----------------------------------------------------------------------------------------------------------
+def test_real_photographs_have_the_pixels_that_a_bare_pillow_loop_gives_them(pad_sample: Path, tmp_path: Path) -> None:
+    paths = sorted((pad_sample / "images").rglob("*.png"))[::10]
+    tabulate(list_originals(paths), tmp_path / "images.npy", size=64)
+    for path, found in zip(paths, np.load(tmp_path / "images.npy"), strict=True):
+        with Image.open(path) as image:
+            np.testing.assert_array_equal(found, np.asarray(ImageOps.fit(image.convert("RGB"), (64, 64))))
 
 
-def test_the_number_of_threads_changes_no_byte(tmp_path: Path) -> None:
-    paths = [save_noise(tmp_path, f"{seed}.png", size=20 + seed, seed=seed) for seed in range(12)]
-    for threads in (1, 4):
-        decode(paths, tmp_path / f"{threads}.npy", threads=threads)
-    assert (tmp_path / "1.npy").read_bytes() == (tmp_path / "4.npy").read_bytes()
+# --- Files that are bad ---------------------------------------------------------------------------------------------
+
+
+def png_header(width: int, height: int) -> bytes:
+    """Give a PNG file that says how large it is, and ends where its pixels would begin."""
+    header = b"IHDR" + struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return (
+        b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + header + struct.pack(">I", zlib.crc32(header)) + b"\0\0\0\0IDAT"
+    )
 
 
 def test_every_bad_file_is_named_in_one_error_and_nothing_is_written(tmp_path: Path) -> None:
-    good = save_noise(tmp_path, "good.png")
-    png, jpeg = save_noise(tmp_path, "cut.png"), save_noise(tmp_path, "cut.jpg")
-    for path in (png, jpeg):
-        path.write_bytes(path.read_bytes()[: len(path.read_bytes()) * 2 // 3])
-    corrupt, empty = tmp_path / "corrupt.png", tmp_path / "empty.png"
-    corrupt.write_bytes(b"this is no picture")
-    empty.touch()
-    changed, gone = save_noise(tmp_path, "changed.png"), tmp_path / "gone.png"
-    paths = [good, png, jpeg, corrupt, empty, changed, gone]
-    digests = [*(digest(path) for path in paths[:5]), hashlib.sha256(b"as it was").hexdigest(), "0" * 64]
+    def write(name: str, content: bytes) -> Path:
+        (tmp_path / name).write_bytes(content)
+        return tmp_path / name
+
+    good, jpeg = save_noise(tmp_path, "good.png"), save_noise(tmp_path, "good.jpg")
+    png = good.read_bytes()
+    flipped = bytearray(png)
+    flipped[len(png) // 2] ^= 255
+    (tmp_path / "folder.png").mkdir()
+    cases = {
+        write("cut.png", png[: len(png) * 2 // 3]): "OSError: image file is truncated",
+        write("cut.jpg", jpeg.read_bytes()[: jpeg.stat().st_size * 2 // 3]): "OSError: image file is truncated",
+        write("flipped.png", bytes(flipped)): "OSError: broken data stream",
+        write("text.png", b"this is no picture"): "no image in a format that Pillow reads",
+        write("empty.png", b""): "the file is empty",
+        write("bomb.png", png_header(20000, 15000)): "Image size (300000000 pixels) exceeds limit of",
+        write("floats.tiff", b""): "mode F has no known range",
+        save_noise(tmp_path, "changed.png"): "changed since the manifest was made",
+        write("replaced.png", b"a note in its place"): "changed since the manifest was made",
+        tmp_path / "gone.png": "FileNotFoundError: No such file or directory",
+        tmp_path / "folder.png": "IsADirectoryError: Is a directory",
+    }
+    save(Image.new("F", (4, 4)), tmp_path / "floats.tiff")
+    paths = [good, *cases, jpeg]
+    manifest = list_originals(paths, digests=[digest(path) if path.is_file() else "0" * 64 for path in paths])
+    manifest.loc[manifest["image_id"].isin(["changed.png", "replaced.png"]), "sha256"] = "f" * 64
     output = tmp_path / "results" / "images.npy"
-    with pytest.raises(DecodeError) as caught:
-        decode(paths, output, digests=digests)
-    first, *lines = str(caught.value).splitlines()
-    assert first == "6 of 7 images:"
-    assert [line.partition(": ")[0] for line in lines] == [str(path) for path in paths[1:]]
-    assert "changed since the manifest was made" in lines[4]
-    assert "FileNotFoundError" in lines[5]
+    first, *lines = complaint(manifest, output)
+    assert first == "11 of 13 images:"
+    assert len(lines) == 11
+    for line, (path, reason) in zip(lines, cases.items(), strict=True):
+        assert line.startswith(f"{path}: ")
+        assert reason in line
     assert list(output.parent.iterdir()) == []
+
+
+def test_of_many_bad_files_all_are_named(tmp_path: Path) -> None:
+    paths = [tmp_path / f"gone_{n:02d}.png" for n in range(45)]
+    first, *lines = complaint(list_originals(paths, digests=["0" * 64] * 45), tmp_path / "images.npy")
+    assert first == "45 of 45 images:"
+    assert [line.partition(": ")[0] for line in lines] == [str(path) for path in paths]
 
 
 def test_a_result_that_was_there_stays_as_it_was_after_an_error(tmp_path: Path) -> None:
     output = tmp_path / "images.npy"
-    decode([save_noise(tmp_path, "good.png")], output)
+    tabulate(list_originals([save_noise(tmp_path, "good.png")]), output)
     before = output.read_bytes()
-    with pytest.raises(DecodeError, match="1 of 1 images"):
-        decode([tmp_path / "gone.png"], output, digests=["0" * 64])
+    complaint(list_originals([tmp_path / "gone.png"], digests=["0" * 64]), output)
     assert output.read_bytes() == before
 
 
-def test_of_many_bad_files_twenty_are_named_and_the_others_counted(tmp_path: Path) -> None:
-    paths = [tmp_path / f"gone_{n:02d}.png" for n in range(25)]
-    with pytest.raises(DecodeError) as caught:
-        decode(paths, tmp_path / "images.npy", digests=["0" * 64] * 25)
-    message = str(caught.value)
-    assert message.startswith("25 of 25 images:")
-    assert sum(path.name in message for path in paths[:20]) == 20
-    assert not any(path.name in message for path in paths[20:])
-    assert message.endswith("... and 5 more")
+# --- Properties and duplicates --------------------------------------------------------------------------------------
 
 
-def test_the_stage_writes_the_array_in_the_manifest_order_with_its_description(tmp_path: Path) -> None:
-    (tmp_path / "part").mkdir()
-    paths = [save_noise(tmp_path, "part/b.png", size=8, seed=1), save_noise(tmp_path, "a.png", size=8, seed=2)]
-    table = pd.DataFrame({"path": ["part/b.png", "a.png"], "sha256": [digest(path) for path in paths]})
-    table.to_parquet(tmp_path / "manifest.parquet")
-    decode_stage.run(
-        decode_stage.Settings(size=8, interpolation="lanczos"),
-        manifest=tmp_path / "manifest.parquet",
-        root=tmp_path,
-        images=tmp_path / "images.npy",
-        description=tmp_path / "images.json",
+def test_the_table_says_how_large_each_upright_photograph_is_and_how_it_is_stored(tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[ORIENTATION] = 6
+    image = Image.fromarray(noise(30, 50))
+    clear = image.copy()
+    clear.putalpha(100)
+    paths = [
+        save(image, tmp_path / "b.png"),
+        save(image, tmp_path / "turned.jpg", exif=exif),
+        save(image, tmp_path / "turned.tiff", exif=exif),
+        save(clear, tmp_path / "a.webp"),
+        save(image.convert("P"), tmp_path / "palette.gif"),
+        save(image.convert("L"), tmp_path / "grey.bmp"),
+    ]
+    found = tabulate(list_originals(paths), tmp_path / "images.npy")
+    assert list(found["image_id"]) == ["b.png", "turned.jpg", "turned.tiff", "a.webp", "palette.gif", "grey.bmp"]
+    assert found[["width", "height"]].to_numpy().tolist() == [[50, 30], [30, 50], [30, 50], *[[50, 30]] * 3]
+    assert list(found["mode"]) == ["RGB", "RGB", "RGB", "RGBA", "P", "L"]
+    assert list(found["format"]) == ["PNG", "JPEG", "TIFF", "WEBP", "GIF", "BMP"]
+
+
+def test_equal_pixels_are_duplicates_of_the_first_however_they_are_stored(tmp_path: Path) -> None:
+    pixels = noise(30, 20)
+    exif = Image.Exif()
+    exif[ORIENTATION] = 3
+    paths = [
+        save_noise(tmp_path, "z.png", seed=9),
+        save(Image.fromarray(pixels), tmp_path / "y.png"),
+        save(Image.fromarray(pixels).convert("RGBA"), tmp_path / "x.png"),
+        save_noise(tmp_path, "w.png", seed=9),
+        save(Image.fromarray(pixels), tmp_path / "v.bmp"),
+        save(Image.fromarray(np.ascontiguousarray(pixels[::-1, ::-1])), tmp_path / "u.tiff", exif=exif),
+        save_noise(tmp_path, "t.png", seed=8),
+    ]
+    found = tabulate(list_originals(paths), tmp_path / "images.npy")["duplicate_of"]
+    assert found.fillna("").tolist() == ["", "", "y.png", "z.png", "y.png", "y.png", ""]
+
+
+def test_images_that_differ_only_outside_the_square_or_in_size_are_no_duplicates(tmp_path: Path) -> None:
+    pixels = noise(20, 60)
+    other = pixels.copy()
+    other[0, 0, 0] ^= 1
+    images = {"a.png": Image.fromarray(pixels), "b.png": Image.fromarray(other)}
+    images |= {f"{size}.png": Image.new("RGB", (size, 2 * size), RED) for size in (10, 20)}
+    images["turned.png"] = Image.new("RGB", (20, 10), RED)
+    manifest = list_originals([save(image, tmp_path / name) for name, image in images.items()])
+    found = tabulate(manifest, tmp_path / "images.npy")
+    array = np.load(tmp_path / "images.npy")
+    np.testing.assert_array_equal(array[0], array[1])
+    np.testing.assert_array_equal(array[2], array[3])
+    assert found["duplicate_of"].isna().all()
+
+
+def test_the_two_photographs_of_pad_ufes_20_that_are_known_to_be_equal_are_found(
+    pad_sample: Path, tmp_path: Path
+) -> None:
+    paths = sorted((pad_sample / "images").rglob("PAT_7*.png"))
+    found = tabulate(list_originals(paths), tmp_path / "images.npy").dropna(subset="duplicate_of")
+    assert found[["image_id", "duplicate_of"]].to_numpy().tolist() == [["PAT_701_4056_457.png", "PAT_701_1321_156.png"]]
+
+
+# --- Augmented copies -----------------------------------------------------------------------------------------------
+
+
+def test_copies_are_made_from_the_decoded_pixels_of_their_originals_under_their_own_names(tmp_path: Path) -> None:
+    paths = [save_noise(tmp_path, f"{seed}.png", size=8, seed=seed) for seed in range(3)]
+    manifest = list_copies(list_originals(paths), 50)
+    asked: list[str] = []
+
+    def invert(images: NDArray[np.uint8], image_ids: Sequence[str]) -> NDArray[np.uint8]:
+        assert len(images) == len(image_ids)
+        asked.extend(image_ids)
+        return 255 - images
+
+    found = tabulate(manifest, tmp_path / "images.npy", augmenter=invert)
+    array = np.load(tmp_path / "images.npy").reshape(3, 51, 8, 8, 3)
+    for seed in range(3):
+        np.testing.assert_array_equal(array[seed, 0], noise(8, 8, seed=seed))
+        assert (array[seed, 1:] == 255 - noise(8, 8, seed=seed)).all()
+    assert asked == [name for name in manifest["image_id"] if "+" in name]
+    assert len(asked) == 150
+    assert list(found["image_id"]) == list(manifest["image_id"])
+    assert (found["width"] == 8).all()
+
+
+def test_copies_are_nobody_s_duplicates_though_their_pixels_are_equal(tmp_path: Path) -> None:
+    paths = [save_noise(tmp_path, name) for name in ("a.png", "b.png")]
+    manifest = list_copies(list_originals(paths), 1)
+    found = tabulate(manifest, tmp_path / "images.npy", augmenter=lambda images, _: images)
+    assert found["duplicate_of"].fillna("").tolist() == ["", "", "a.png", ""]
+
+
+def test_copies_without_their_original_are_an_error_that_names_each(tmp_path: Path) -> None:
+    manifest = list_copies(list_originals([save_noise(tmp_path, "a.png"), save_noise(tmp_path, "b.png")]), 1)
+    manifest.loc[1, "path"] = str(tmp_path / "b.png")
+    lines = complaint(manifest.drop(index=2), tmp_path / "images.npy")
+    assert lines[0] == "2 of 3 images:"
+    assert lines[1].startswith("a.png+1: augmented copy of a.png, ")
+    assert lines[2].startswith("b.png+1: augmented copy of b.png, ")
+
+
+def test_an_augmenter_that_gives_other_shapes_is_an_error_and_nothing_is_written(tmp_path: Path) -> None:
+    manifest = list_copies(list_originals([save_noise(tmp_path, "a.png")]), 1)
+    with pytest.raises(ValueError, match=r"uint8 \(4, 8, 3\); expected uint8 \(8, 8, 3\)"):
+        tabulate(manifest, tmp_path / "out" / "images.npy", augmenter=lambda images, _: images[:, :4])
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_a_killed_run_leaves_hidden_files_alone_which_the_next_run_takes_away(tmp_path: Path) -> None:
+    manifest = list_copies(list_originals([save_noise(tmp_path, "a.png", size=8)]), 1)
+    manifest.to_parquet(tmp_path / "manifest.parquet")
+    output = tmp_path / "out" / "images.npy"
+    code = f"""
+import os, signal, pathlib, pandas
+from fossil.data.images import decode_images
+manifest = pandas.read_parquet({str(tmp_path / "manifest.parquet")!r})
+decode_images(manifest, pathlib.Path(), size=8, interpolation="bicubic", output=pathlib.Path({str(output)!r}),
+              threads=1, augmenter=lambda images, names: os.kill(os.getpid(), signal.SIGKILL))
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL
+    left = [path.name for path in output.parent.iterdir()]
+    assert left
+    assert all(name.startswith(".") for name in left)
+    tabulate(manifest, output, augmenter=lambda images, _: images)
+    assert [path.name for path in output.parent.iterdir()] == ["images.npy"]
+    np.testing.assert_array_equal(np.load(output), [noise(8, 8)] * 2)
+
+
+# --- The stage ------------------------------------------------------------------------------------------------------
+
+
+def run_stage(folder: Path, manifest: pd.DataFrame, *, size: int = 8) -> dict[str, Any]:
+    manifest.to_parquet(folder / "manifest.parquet")
+    return decode_stage.run(
+        decode_stage.Settings(size=size, interpolation="lanczos"),
+        manifest=folder / "manifest.parquet",
+        root=folder,
+        images=folder / "out" / "images.npy",
+        description=folder / "out" / "images.json",
+        properties=folder / "out" / "images.parquet",
         threads=1,
     )
-    np.testing.assert_array_equal(np.load(tmp_path / "images.npy"), [noise(8, 8, seed=1), noise(8, 8, seed=2)])
-    assert read_json(tmp_path / "images.json") == {
-        "shape": [2, 8, 8, 3],
-        "interpolation": "lanczos",
-        "sha256": digest(tmp_path / "images.npy"),
+
+
+def test_the_stage_writes_array_description_and_properties_and_reports_what_it_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "part").mkdir()
+    images = {
+        "part/b.png": Image.fromarray(noise(8, 8, seed=1)),
+        "a.png": Image.fromarray(noise(8, 8, seed=2)),
+        "part/c.png": Image.fromarray(noise(8, 8, seed=1)).convert("RGBA"),
+        "large.png": Image.new("L", (30, 20)),
+        "small.png": Image.new("L", (70, 2)),
     }
+    for name, image in images.items():
+        image.save(tmp_path / name)
+    manifest = list_originals([tmp_path / name for name in images])
+    facts = run_stage(tmp_path, manifest.assign(path=list(images)))
+    found = np.load(tmp_path / "out" / "images.npy")
+    np.testing.assert_array_equal(found[:3], [noise(8, 8, seed=1), noise(8, 8, seed=2), noise(8, 8, seed=1)])
+    assert read_json(tmp_path / "out" / "images.json") == {
+        "shape": [5, 8, 8, 3],
+        "interpolation": "lanczos",
+        "sha256": digest(tmp_path / "out" / "images.npy"),
+    }
+    table = pd.read_parquet(tmp_path / "out" / "images.parquet")
+    assert list(table.columns) == ["image_id", "width", "height", "mode", "format", "duplicate_of"]
+    assert table["duplicate_of"].fillna("").tolist() == ["", "", "b.png", "", ""]
+    assert facts == {
+        "images": 5,
+        "duplicates": 1,
+        "modes": {"RGB": 2, "L": 2, "RGBA": 1},
+        "smallest": [8, 8],
+        "largest": [30, 20],
+    }
+    assert json.loads(json.dumps(facts)) == facts
+    assert "1 of 5 images repeat another one pixel by pixel: c.png = b.png" in capsys.readouterr().err
+    assert "same pixels: c.png = b.png" in caplog.text
 
 
-def test_real_photographs_of_both_kinds_decode_to_pictures(pad_sample: Path, tmp_path: Path) -> None:
-    by_mode: dict[str, Path] = {}
-    for path in sorted((pad_sample / "images").rglob("*.png")):
-        with Image.open(path) as image:
-            by_mode.setdefault(image.mode, path)
-        if len(by_mode) == 2:
-            break
-    assert set(by_mode) == {"RGB", "RGBA"}
-    array = decode(list(by_mode.values()), tmp_path / "images.npy", size=64)
-    assert (array.std(axis=(1, 2, 3)) > 5).all()
+def test_where_no_image_repeats_another_the_column_of_duplicates_is_text_all_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    facts = run_stage(tmp_path, list_originals([save_noise(tmp_path, "a.png")]))
+    assert facts["duplicates"] == 0
+    assert pd.read_parquet(tmp_path / "out" / "images.parquet")["duplicate_of"].dtype == "string"
+    assert "repeat" not in capsys.readouterr().err
+
+
+def test_the_stage_makes_weak_copies_that_depend_on_their_name(tmp_path: Path) -> None:
+    from fossil.data.augmentation import augment_copies
+
+    manifest = list_copies(list_originals([save_noise(tmp_path, "a.png", size=16)]), 2)
+    run_stage(tmp_path, manifest, size=16)
+    found = np.load(tmp_path / "out" / "images.npy")
+    np.testing.assert_array_equal(found[0], noise(16, 16))
+    np.testing.assert_array_equal(found[1:], augment_copies(np.stack([noise(16, 16)] * 2), ["a.png+1", "a.png+2"]))
+    assert not (found[1] == found[2]).all()
+
+
+def test_after_an_error_the_stage_has_written_nothing(tmp_path: Path) -> None:
+    manifest = list_originals([save_noise(tmp_path, "a.png"), tmp_path / "gone.png"], digests=["0" * 64] * 2)
+    with pytest.raises(DecodeError, match="2 of 2 images"):
+        run_stage(tmp_path, manifest)
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak memory of one child process is read as Linux tells it")
+def test_eight_threads_hold_no_eight_large_photographs_at_once(tmp_path: Path) -> None:
+    def peak_megabytes(images: list[Path], threads: int) -> float:
+        list_originals(images).to_parquet(tmp_path / "manifest.parquet")
+        outputs = {name: tmp_path / f"{name}.out" for name in ("images", "description", "properties")}
+        options = {"manifest": tmp_path / "manifest.parquet", "root": tmp_path, "threads": threads, **outputs}
+        options["settings"] = json.dumps({"size": 8, "interpolation": "bicubic"})
+        arguments = [part for key, value in options.items() for part in (f"--{key}", str(value))]
+        process = subprocess.Popen([sys.executable, "-m", "fossil", "decode_images", *arguments])
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        assert process.returncode == 0
+        return usage.ru_maxrss / 1024
+
+    large = Image.linear_gradient("L").resize((3000, 2000)).convert("RGB")  # 4 bytes a pixel: 24 MB
+    photographs = [save(large, tmp_path / f"{n}.jpg", quality=n + 30) for n in range(16)]
+    alone = peak_megabytes([save_noise(tmp_path, "small.png")], 1)
+    # A budget of 64 MB lets two be in work; eight would be 192 MB. What more there is, the allocator holds on to.
+    assert peak_megabytes(photographs, 8) - alone < 130

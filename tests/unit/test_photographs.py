@@ -86,8 +86,6 @@ TIFF_PIXELS = [
         [(255, 0, 0, 0), (0, 255, 0, 0), (0, 0, 0, 255), (0, 0, 0, 0)],
         [(0, 255, 255), (255, 0, 255), BLACK, WHITE],
     ),
-    # Lightness, and two axes of colour whose middle is 128.
-    ("LAB", [(255, 128, 128), (0, 128, 128), (0, 128, 128), (255, 128, 128)], [WHITE, BLACK, BLACK, WHITE]),
     ("YCbCr", [(255, 128, 128), (0, 128, 128), (51, 128, 128), (200, 128, 128)], [WHITE, BLACK, grey(51), grey(200)]),
     ("I;16", [0, 0x33FF, 0xC800, 0xFFFF], [BLACK, grey(51), grey(200), WHITE]),
     ("I;16B", [0, 0x33FF, 0xC800, 0xFFFF], [BLACK, grey(51), grey(200), WHITE]),
@@ -99,6 +97,13 @@ def test_modes_that_tiff_has_more_give_their_colours(
     tmp_path: Path, mode: str, values: list[object], expected: list[Colour]
 ) -> None:
     assert colours(save(two_by_two(mode, values), tmp_path / "image.tiff"), mode=mode) == expected
+
+
+def test_cielab_gives_its_colours_up_to_rounding(tmp_path: Path) -> None:
+    # Lightness in 255ths, then two axes of colour whose middle is 128. L* = 50 has luminance .184: 119 in sRGB.
+    path = tmp_path / "image.tiff"
+    save(two_by_two("LAB", [(255, 128, 128), (0, 128, 128), (128, 128, 128), (0, 128, 128)]), path)
+    np.testing.assert_allclose(colours(path, mode="LAB"), [WHITE, BLACK, grey(119), BLACK], atol=1)
 
 
 MEMORY_PIXELS = [
