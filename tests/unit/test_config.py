@@ -191,6 +191,12 @@ def test_two_data_sets_to_train_on_are_an_error_unless_one_is_named() -> None:
     assert load_config(values | {"images": {"dataset": "custom"}}).image_dataset == "custom"
 
 
+def test_the_paper_s_construction_with_its_augmented_copies_is_not_trained_on() -> None:
+    values = {"datasets": {"msld_v2": {"root": "x", "construction": "paper"}}}
+    assert load_config(values).external_dataset == "msld_v2"
+    assert complaint(values | {"images": {"dataset": "msld_v2"}}).startswith("images.dataset: msld_v2 is trained on")
+
+
 def test_a_given_division_of_ones_own_data_is_one_fold() -> None:
     own = {"table": "images.csv", "split_column": "split"}
     assert load_config({"datasets": {"custom": own}, "statistics": {"alpha": 1.0}}).image_folds == 1

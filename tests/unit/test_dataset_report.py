@@ -26,6 +26,7 @@ def value(described: pd.DataFrame, part: str, name: str, quantity: str) -> objec
 @pytest.mark.parametrize(
     ("part", "name", "quantity", "expected"),
     [
+        ("data set", "", "made_up", False),
         ("data set", "", "images", 12),
         ("data set", "", "patients", 7),
         ("data set", "", "positive_images", 3),
@@ -68,7 +69,7 @@ def test_the_table_says_what_was_counted() -> None:
     assert r"0 & 4 & 6 & 5.0 & 2 & 3 & 2.0 & 2 & 3 & 2.0 \\" in tex
     assert r"i\_4 and i\_3" in tex
     assert "2 of 14 rows of the metadata have no image and were left out." in tex
-    assert "1 patient has images in two roles of a fold." in tex
+    assert "Patients with images in two roles of a fold: 1." in tex
     assert r"\label{tab:dataset-x}" in tex
 
 
@@ -79,6 +80,22 @@ def test_a_data_set_without_named_patients_says_so() -> None:
     )
     assert "No column names patients" in tex
     assert "12 images, 3 of them" in tex
+    assert r"MEL & positive & 3 & 25.0 & -- \\" in tex
+
+
+def test_a_drawn_data_set_has_made_up_patients() -> None:
+    manifest, folds, properties, facts = described_data()
+    tex = dataset_table(
+        describe_dataset(manifest.assign(true_difficulty=0.5), folds, properties, facts), title="x", label="x"
+    )
+    assert "12 images of 7 made-up patients" in tex
+    assert "Made-up patients with images in two roles of a fold: 1." in tex
+
+
+def test_classes_that_a_copy_of_a_data_set_lacks_are_told() -> None:
+    manifest, folds, properties, facts = described_data()
+    described = describe_dataset(manifest, folds, properties, facts | {"absent_classes": ["Measles", "Cowpox"]})
+    assert "Without Measles, Cowpox, which this copy" in dataset_table(described, title="x", label="x")
 
 
 def test_folds_that_a_data_set_comes_with_are_counted_and_told() -> None:

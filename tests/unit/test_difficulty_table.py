@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
+from fossil.files import write_json
 from fossil.reporting.tables.difficulty import describe_scores, difficulty_table
 from fossil.stages import tabulate_difficulty
 from tests.workflow.study import REPOSITORY
@@ -71,10 +72,12 @@ def test_a_correlation_has_a_column_only_where_the_truth_is_known() -> None:
 def test_the_paper_s_numbers_stand_below_and_what_does_not_add_up_is_told(tmp_path: Path) -> None:
     scores_of(0.1, 0.2, 0.3).to_parquet(tmp_path / "fold3.parquet")
     manifest_of(3).to_parquet(tmp_path / "manifest.parquet")
+    write_json(tmp_path / "manifest.json", {"absent_classes": ["Measles"]})
     tabulate_difficulty.run(
-        tabulate_difficulty.Settings(title="T", label="msld-statistics", notes=[]),
+        tabulate_difficulty.Settings(title="T", label="msld-statistics", notes=[], comparable=True),
         scores=[tmp_path / "fold3.parquet"],
         manifest=tmp_path / "manifest.parquet",
+        facts=tmp_path / "manifest.json",
         printed=PRINTED,
         tex=tmp_path / "t.tex",
         csv=tmp_path / "t.csv",
@@ -82,6 +85,7 @@ def test_the_paper_s_numbers_stand_below_and_what_does_not_add_up_is_told(tmp_pa
     tex = (tmp_path / "t.tex").read_text(encoding="utf-8")
     assert "The paper & 1510 & 499 & 497 & 514 & 0.117 & 0.500 & 0.358 & 0.086 & 0.258 & 0.362 & 0.450" in tex
     assert "ERM of fold 3 & 3 & 1 & 1 & 1" in tex
+    assert "Without Measles." in tex
     # 150 + 1350 is 1500; a third of 1510 is 503 and a third.
     assert "The paper counts 150 positive and 1350 negative images, and 1510 in all." in tex
     assert "of 1510 scores have 503 or 504 images where no scores tie; the paper's have 499, 497 and 514." in tex

@@ -296,8 +296,11 @@ def test_a_given_division_that_divides_equal_pictures_is_an_error() -> None:
         divide(manifest, pairs_of(manifest, {"image_00018": "image_00001"}))
 
 
-def test_a_given_division_whose_test_lacks_a_class_is_an_error() -> None:
-    assert "no test image of class 0" in complaint(with_split(["train"] * 4 + ["validation"] * 5 + ["test"]))
+def test_a_given_division_whose_test_lacks_a_class_is_an_error_that_names_the_column() -> None:
+    message = complaint(with_split(["train"] * 4 + ["validation"] * 5 + ["test"]))
+    assert message == (
+        "fold 0: no test image of class 0; give this role in datasets.custom.split_column to some image of that class"
+    )
 
 
 # --- Stage and loading ----------------------------------------------------------------------------------------------

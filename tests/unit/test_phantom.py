@@ -237,7 +237,7 @@ def test_a_new_data_set_replaces_the_old_one(tmp_path: Path) -> None:
 
 def test_the_stage_draws_what_it_is_told_and_hashes_it(tmp_path: Path) -> None:
     settings = stage.Settings.model_validate({"phantom": {"images": 60, "size": 32}})
-    facts = stage.run(settings, metadata=tmp_path / "metadata.csv", images=tmp_path / "images")
+    facts = stage.run(settings, metadata=tmp_path / "metadata.csv", images=tmp_path / "images", threads=2)
     digests = "".join(hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted((tmp_path / "images").iterdir()))
     assert facts == {"images_sha256": hashlib.sha256(digests.encode()).hexdigest(), "ideal_auc": IDEAL_AUC}
     assert len(pd.read_csv(tmp_path / "metadata.csv")) == len(list((tmp_path / "images").iterdir())) == 60

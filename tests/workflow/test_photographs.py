@@ -61,6 +61,21 @@ def test_photographs_go_from_a_folder_to_tables_with_pretrained_weights(
     assert_mpox_images_are_scored(study.root)
 
 
+def test_mpox_images_can_be_trained_on_themselves(msld_sample: Path, tmp_path: Path) -> None:
+    config = {
+        "datasets": {"msld_v2": {"root": str(msld_sample), "allow_missing_classes": True, "imbalance_ratio": 3.0}},
+        "images": {"dataset": "msld_v2", "methods": ["erm", "fossil"], "folds": 2, "seeds": [42]},
+        "statistics": {"alpha": 1.0, "resamples": 200},
+    }
+    config["images"]["training"] = {"size": 32, "epochs": 1}
+    study = Study.create(tmp_path, config)
+    study.make("images")
+    tex = (tmp_path / "results/tables/final-tuning.tex").read_text()
+    assert "MSLD v2.0, construction originals, positive: Monkeypox: every method as configured" in tex
+    assert "Without Measles" in (tmp_path / "results/tables/dataset-msld-v2.tex").read_text()
+    assert not (tmp_path / "results/tables/msld-statistics.tex").exists()
+
+
 def assert_mpox_images_are_scored(root: Path) -> None:
     """Check the table of the external data set against its files."""
     table = pd.read_csv(root / "results/tables/msld-statistics.csv").set_index("model")
@@ -75,5 +90,7 @@ def assert_mpox_images_are_scored(root: Path) -> None:
         row = table.loc[f"ERM of fold {fold}"]
         assert row["images"] == row[["easy", "medium", "hard"]].sum() == len(manifest)
         assert row["mean"] == pytest.approx(scores["difficulty"].mean())
-    assert "PAD-UFES-20" in (root / "results/tables/msld-statistics.tex").read_text()
+    tex = (root / "results/tables/msld-statistics.tex").read_text()
+    assert "PAD-UFES-20" in tex
+    assert "Without Measles." in tex
     assert (root / "results/figures/dataset-msld-v2.png").is_file()

@@ -142,6 +142,10 @@ def test_nothing_is_downloaded_where_a_folder_is_named_or_nothing_is_asked_for(s
     for arguments in ([], ["--config", f"datasets={{pad_ufes_20: {folder}, msld_v2: {folder}}}"]):
         planned = study.planned("datasets", *arguments)
         assert not [rule for rule in planned if rule.startswith("download")]
+    unasked = study.snakemake(
+        "--dry-run", "data/raw/pad_ufes_20.json", "--config", f"datasets={{pad_ufes_20: {folder}}}"
+    )
+    assert "MissingRuleException" in unasked.stdout
     asked = study.planned("datasets", "--config", "datasets={pad_ufes_20: {download: true}, msld_v2: {download: true}}")
     assert asked["download_pad_ufes_20"] == asked["download_msld_v2"] == 1
 

@@ -115,7 +115,7 @@ wildcard_constraints:
     figure=one_of(FIGURES),
     report=one_of(REPORTED),
     scored=one_of(SCORED),
-    dataset=one_of(DATASETS),
+    dataset=one_of(CONFIG.datasets.available()),
     fold=r"\d+",
     seed=r"\d+",
     size=r"\d+",
@@ -236,7 +236,7 @@ def dataset_files(wildcards):
     """Inputs of the manifest. Images of the pipeline count by their hash, those of the user by name and size."""
     root, name = dataset_root(wildcards), wildcards.dataset
     tables = {"phantom": "metadata.csv", "pad_ufes_20": "metadata.csv", "custom": CUSTOM_TABLE and CUSTOM_TABLE.name}
-    files = {"metadata": f"{root}/{tables[name]}"} if name in tables else {}
+    files = {"metadata": str(Path(root) / tables[name])} if name in tables else {}
     if not is_local(name):
         files["images"] = ancient(f"{root}/images")
         files["drawing"] = f"data/raw/{name}.json"
@@ -255,6 +255,11 @@ def folder_listing(wildcards):
 def weights_source():
     """Where the backbone's weights come from: none, package, hub or file."""
     return "file" if IMAGES.weights.endswith(".safetensors") else IMAGES.weights
+
+
+def weights_file(wildcards):
+    """The user's file of weights, where there is one."""
+    return str(user_path(Path(IMAGES.weights))) if weights_source() == "file" else []
 
 
 def weights_files(wildcards):
@@ -377,13 +382,14 @@ def score_files(wildcards):
     )
 
 
-def scored_manifest(wildcards):
-    return f"data/processed/{SCORED[wildcards.scored]}/manifest.parquet"
+def scored_file(wildcards, name):
+    return f"data/processed/{SCORED[wildcards.scored]}/{name}"
 
 
 def tabulate_difficulty_settings(wildcards):
     title, notes = difficulty_description(CONFIG, SCORED[wildcards.scored])
-    return as_json(title=title, label=wildcards.scored, notes=notes)
+    comparable = IMAGES.difficulty_proxy == "softmax"  # the paper's
+    return as_json(title=title, label=wildcards.scored, notes=notes, comparable=comparable)
 
 
 def fold_runs(wildcards):

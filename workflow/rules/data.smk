@@ -14,6 +14,7 @@ rule draw_phantom:
         "results/logs/draw_phantom.log",
     conda:
         "../../envs/train.yaml"
+    threads: 8
     resources:
         mem_mb=2000,
         runtime=30,
@@ -22,51 +23,55 @@ rule draw_phantom:
         code=stage_code("draw_phantom"),
     shell:
         "python -m fossil draw_phantom --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
-        "--metadata {output.metadata} --images {output.images}"
+        "--metadata {output.metadata} --images {output.images} --threads {threads}"
 
 
-rule download_pad_ufes_20:
-    output:
-        metadata="data/raw/pad_ufes_20/metadata.csv",
-        images=directory("data/raw/pad_ufes_20/images"),
-        record="data/raw/pad_ufes_20.json",
-    log:
-        "results/logs/download_pad_ufes_20.log",
-    conda:
-        "../../envs/train.yaml"
-    resources:
-        mem_mb=1000,
-        runtime=1440,
-    params:
-        downloads="data/raw/downloads/pad_ufes_20",
-        settings=as_json(mirror=None),
-    shell:
-        "python -m fossil download_pad_ufes_20 --settings {params.settings:q} --record {output.record} --log {log} "
-        "--downloads {params.downloads} --metadata {output.metadata} --images {output.images}"
+if CONFIG.datasets.pad_ufes_20.download and PAD_ROOT is None:
+
+    rule download_pad_ufes_20:
+        output:
+            metadata="data/raw/pad_ufes_20/metadata.csv",
+            images=directory("data/raw/pad_ufes_20/images"),
+            record="data/raw/pad_ufes_20.json",
+        log:
+            "results/logs/download_pad_ufes_20.log",
+        conda:
+            "../../envs/train.yaml"
+        resources:
+            mem_mb=1000,
+            runtime=1440,
+        params:
+            downloads="data/raw/downloads/pad_ufes_20",
+            settings=as_json(mirror=CONFIG.datasets.pad_ufes_20.mirror),
+        shell:
+            "python -m fossil download_pad_ufes_20 --settings {params.settings:q} --record {output.record} --log {log} "
+            "--downloads {params.downloads} --metadata {output.metadata} --images {output.images}"
 
 
-rule download_msld_v2:
-    output:
-        images=directory("data/raw/msld_v2/images"),
-        record="data/raw/msld_v2.json",
-    log:
-        "results/logs/download_msld_v2.log",
-    conda:
-        "../../envs/train.yaml"
-    resources:
-        mem_mb=1000,
-        runtime=1440,
-    params:
-        downloads="data/raw/downloads/msld_v2",
-        settings=as_json(sha256=CONFIG.datasets.msld_v2.sha256),
-    shell:
-        "python -m fossil download_msld_v2 --settings {params.settings:q} --record {output.record} --log {log} "
-        "--downloads {params.downloads} --images {output.images}"
+if CONFIG.datasets.msld_v2.download and MSLD_ROOT is None:
+
+    rule download_msld_v2:
+        output:
+            images=directory("data/raw/msld_v2/images"),
+            record="data/raw/msld_v2.json",
+        log:
+            "results/logs/download_msld_v2.log",
+        conda:
+            "../../envs/train.yaml"
+        resources:
+            mem_mb=1000,
+            runtime=1440,
+        params:
+            downloads="data/raw/downloads/msld_v2",
+            settings=as_json(sha256=CONFIG.datasets.msld_v2.sha256),
+        shell:
+            "python -m fossil download_msld_v2 --settings {params.settings:q} --record {output.record} --log {log} "
+            "--downloads {params.downloads} --images {output.images}"
 
 
 rule fetch_weights:
     input:
-        file=IMAGES.weights if weights_source() == "file" else [],
+        file=weights_file,
     output:
         weights="data/raw/weights/{backbone}.safetensors",
         description="data/raw/weights/{backbone}.json",
@@ -80,9 +85,8 @@ rule fetch_weights:
         runtime=240,
     params:
         settings=lambda wildcards: as_json(backbone=wildcards.backbone, source=weights_source()),
-        code=stage_code("fetch_weights"),
     shell:
-        "python -m fossil fetch_weights --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "python -m fossil fetch_weights --settings {params.settings:q} --record {output.record} --log {log} "
         "--file {input.file:q} --weights {output.weights} --description {output.description}"
 
 
@@ -151,7 +155,7 @@ rule make_folds:
         runtime=10,
     params:
         settings=as_json(
-            folds=IMAGES.folds,
+            folds=CONFIG.image_folds,
             validation_fraction=IMAGES.validation_fraction,
             seed=IMAGES.fold_seed,
         ),

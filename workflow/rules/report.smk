@@ -131,7 +131,8 @@ rule draw_dataset:
 rule tabulate_difficulty:
     input:
         scores=score_files,
-        manifest=scored_manifest,
+        manifest=lambda wildcards: scored_file(wildcards, "manifest.parquet"),
+        facts=lambda wildcards: scored_file(wildcards, "manifest.json"),
         printed=os.path.relpath(Path(workflow.basedir) / "workflow/reported-text.csv"),
     output:
         tex="results/tables/{scored}.tex",
@@ -149,7 +150,7 @@ rule tabulate_difficulty:
         code=stage_code("tabulate_difficulty"),
     shell:
         "python -m fossil tabulate_difficulty --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
-        "--scores {input.scores} --manifest {input.manifest} --printed {input.printed} --tex {output.tex} --csv {output.csv}"
+        "--scores {input.scores} --manifest {input.manifest} --facts {input.facts} --printed {input.printed} --tex {output.tex} --csv {output.csv}"
 
 
 rule synthetic:

@@ -96,6 +96,11 @@ def dataset_problems(datasets: Datasets, study: ImageStudy) -> list[str]:
     needs = {"pad_ufes_20": "root or download", "msld_v2": "root or download", "custom": "table"}
     if study.dataset is not None and study.dataset not in found:
         return [f"images.dataset: {study.dataset} needs datasets.{study.dataset}.{needs[study.dataset]}"]
+    if study.dataset == "msld_v2" and datasets.msld_v2.construction == "paper":
+        return [
+            "images.dataset: msld_v2 is trained on with datasets.msld_v2.construction: originals only; the augmented "
+            "copies of construction paper would be trained on and tested as if they were photographs"
+        ]
     several = datasets.photographs()
     if study.dataset is None and len(several) > 1:
         return [f"images.dataset: {' and '.join(several)} are both set; name the one to train on"]

@@ -43,6 +43,9 @@ class PadUfes20Dataset(Strict):
         "nothing is downloaded.",
     )
     download: bool = Field(False, description="Download it from Mendeley Data: 3.6 GB, CC BY 4.0.")
+    mirror: Annotated[str, Field(pattern=r"^https?://[^/\s]+(/\S*)?$")] | None = Field(
+        None, description="Server to download from in place of the publisher's, such as https://mirror.example.org."
+    )
     positive: list[str] = Field(["MEL", "SCC"], description="Diagnoses of the positive class.", min_length=1)
     allow_missing: bool = Field(
         False, description="Leave out rows whose image is missing, and report how many; otherwise an error."

@@ -86,8 +86,7 @@ def _roles(path: Path, splits: pd.Series) -> pd.Series:
     unknown = splits.index[roles.isna()]
     if len(unknown):
         raise ManifestError(
-            f"{path}: {splits.name} is {splits[unknown[0]]!r} in line {unknown[0] + 2}; "
-            f"expected train, validation or test"
+            f"{path}: {splits.name} is {splits[unknown[0]]!r} in line {unknown[0]}; expected train, validation or test"
         )
     for role in ("train", "test"):
         if not (roles == role).any():

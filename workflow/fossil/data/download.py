@@ -1,4 +1,7 @@
-"""Fetch one file from several sources: verified, resumed after a cut, and never in part under its final name."""
+"""Fetch one file from several sources: verified, resumed after a cut, and never in part under its final name.
+
+pooch, which does most of this, starts a download anew after every cut and has one source a file.
+"""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def make_folds(
             rest = table.loc[roles == "train"].groupby("group")["label"].max()
             validating = _validation_groups(rest, validation_fraction, seed=seed, fold=fold)
             roles[(roles == "train") & table["group"].isin(validating)] = "validation"
-        _require_both_classes(table["label"], roles, fold)
+        _require_both_classes(table["label"], roles, fold, given="split" in manifest)
         parts.append(pd.DataFrame({"image_id": table["image_id"], "fold": fold, "role": roles}))
     return pd.concat(parts, ignore_index=True)
 
@@ -143,12 +143,12 @@ def _validation_groups(positive: pd.Series, fraction: float, *, seed: int, fold:
     return validating
 
 
-def _require_both_classes(labels: pd.Series, roles: pd.Series, fold: int) -> None:
+def _require_both_classes(labels: pd.Series, roles: pd.Series, fold: int, *, given: bool) -> None:
+    advice = "use fewer images.folds, a larger images.validation_fraction, another images.fold_seed or more images of"
+    if given:
+        advice = "give this role in datasets.custom.split_column to some image of"
     for role in ROLES:
         counts = labels[roles == role].value_counts()
         for label in _CLASSES:
             if not counts.get(label, 0):
-                raise FoldError(
-                    f"fold {fold}: no {role} image of class {label}; use fewer images.folds, a larger "
-                    "images.validation_fraction, another images.fold_seed or more images of that class"
-                )
+                raise FoldError(f"fold {fold}: no {role} image of class {label}; {advice} that class")

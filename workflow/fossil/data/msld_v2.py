@@ -219,6 +219,8 @@ def _named(names: Iterable[str]) -> dict[str, Any]:
 
 def _warn(root: Path, facts: dict[str, Any]) -> None:
     """Say in the log what may surprise."""
+    if facts["absent_classes"]:
+        logger.warning("%s: no image of %s", root, ", ".join(facts["absent_classes"]))
     images = sum(count["images"] for count in facts["found"].values())
     if images != PUBLISHED_IMAGES:
         logger.warning("%s: %d originals; the whole data set has %d", root, images, PUBLISHED_IMAGES)

@@ -15,12 +15,6 @@ _IMAGE_COLUMNS = (
     *("auc", "balanced_accuracy", "g_mean", "f1", "recall"),
     *("static_regret", "dynamic_regret", "area_under_regret_curve"),
 )
-_NOT_INDEPENDENT = (
-    "Fold-seed pairs are not independent, since folds share training images and seeds share folds and difficulty "
-    "scores: these p-values are too small."
-)
-
-
 Source = Literal["metrics", "histories", "curves"]
 
 
@@ -82,8 +76,8 @@ def tables(config: Config, blocks: dict[str, list[Block]]) -> dict[str, Table]:
     }
     found = {name: table for name, table in found.items() if name in blocks}
     dataset = config.image_dataset
-    title = f"{DATASETS[dataset]}: every method as configured, before tuning."
-    notes = (_NOT_INDEPENDENT, *_copies_of_images(config))
+    title = f"{dataset_description(config, dataset)}: every method as configured, before tuning."
+    notes = (_dependence(config), *_copies_of_images(config))
     return found | {"final-tuning": Table(f"{dataset}-internal", title, _IMAGE_COLUMNS, notes)}
 
 
@@ -204,6 +198,17 @@ def _copies_of_samples(config: Config) -> str:
     )
 
 
+def _dependence(config: Config) -> str:
+    """Say why the pairs of the image study are no independent ones."""
+    if config.image_folds == 1:
+        return "All seeds share one division of the images: the tests tell of chance in training alone."
+    shared = "folds and difficulty scores" if config.images.difficulty_source == "frozen" else "folds"
+    return (
+        f"Fold-seed pairs are not independent, since folds share training images and seeds share {shared}: these "
+        "p-values are too small."
+    )
+
+
 def _copies_of_images(config: Config) -> tuple[str, ...]:
     training = config.images.training
     if not training.augmented_copies:
@@ -212,6 +217,6 @@ def _copies_of_images(config: Config) -> tuple[str, ...]:
     if training.class_priors == "rows":
         counted = "all rows, copies included"
     return (
-        f"For every method each minority training image has {training.augmented_copies} augmented copies; class priors "
-        f"count {counted}.",
+        f"For every method each training image of the minority class has {training.augmented_copies} augmented copies; "
+        f"class priors count {counted}.",
     )

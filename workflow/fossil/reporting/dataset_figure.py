@@ -75,11 +75,13 @@ def _classes(manifest: pd.DataFrame) -> list[tuple[str, int]]:
 
 def _draw_classes(axis: Axes, manifest: pd.DataFrame, classes: list[tuple[str, int]]) -> None:
     counts = manifest["class_name"].value_counts()
+    named = bool((manifest["patient_id"] != manifest["image_id"]).any())
+    people = "made-up patients" if "true_difficulty" in manifest else "patients"
     patients = manifest.groupby("class_name")["patient_id"].nunique()
     for place, (name, label) in enumerate(classes):
         axis.barh(place, counts[name], color=_COLOURS[label], height=0.7, gid=name)
         axis.annotate(
-            f"{counts[name]} ({patients[name]})",
+            f"{counts[name]} ({patients[name]})" if named else f"{counts[name]}",
             (counts[name], place),
             xytext=(2, 0),
             textcoords="offset points",
@@ -90,7 +92,7 @@ def _draw_classes(axis: Axes, manifest: pd.DataFrame, classes: list[tuple[str, i
     axis.invert_yaxis()
     axis.grid(visible=False, axis="y")
     axis.set_xlim(0, 1.45 * counts.max())
-    axis.set(xlabel="Images (patients)", title="a  Classes")
+    axis.set(xlabel=f"Images ({people})" if named else "Images", title="a  Classes")
     axis.xaxis.set_major_locator(MaxNLocator(4))
     for label, name in sorted(_NAMES.items(), reverse=True):
         axis.barh(0, 0, color=_COLOURS[label], label=name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +17,11 @@ class Settings(Strict):
     phantom: PhantomDataset
 
 
-def run(settings: Settings, *, metadata: Path, images: Path) -> dict[str, Any]:
+def run(settings: Settings, *, metadata: Path, images: Path, threads: int) -> dict[str, Any]:
     """Write the images (PNG) and their table (CSV).
 
     The record has the hash of all images, and the AUC that an observer who knew each lesion's severity would have.
     """
-    draw_phantom(settings.phantom, metadata=metadata, images=images, threads=_usable_cores())
+    draw_phantom(settings.phantom, metadata=metadata, images=images, threads=threads)
     digests = [sha256(path) for path in sorted(images.iterdir())]
     return {"images_sha256": hashlib.sha256("".join(digests).encode()).hexdigest(), "ideal_auc": IDEAL_AUC}
-
-
-def _usable_cores() -> int:
-    """Count the cores that this process may use, which a cluster's scheduler may limit; on macOS, all."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from fossil.config import Strict
 from fossil.files import write_parquet
-from fossil.logs import logger
+from fossil.logs import logger, say
 
 
 class Settings(Strict):
@@ -25,7 +25,7 @@ def run(settings: Settings, *, root: Path, manifest: Path) -> dict[str, Any]:
     if missing := found.facts.get("missing_images"):
         logger.warning("%d of %d rows have no image and were left out", missing, found.facts["rows"])
     if not found.facts.get("patients_named", True):
-        logger.warning("no column names patients, so images of one patient may be trained on and tested")
+        say(f"{root}: no column names patients, so images of one patient may be trained on and tested")
     for name, count in found.table["class_name"].value_counts().items():
         logger.info("%s: %d images", name, count)
     write_parquet(manifest, found.table)

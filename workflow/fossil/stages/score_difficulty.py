@@ -47,7 +47,10 @@ def run(
     """
     record = read_json(model_record)
     if record["status"] != "ok":
-        raise ScoringError(f"the baseline that scores difficulty failed ({model_record}): {record['reason']}")
+        raise ScoringError(
+            f"the baseline that scores difficulty failed ({model_record}): {record['reason']}. Use another "
+            "images.difficulty_seed, a lower images.training.learning_rate or images.difficulty_source: online"
+        )
     table, pixels = load_images(manifest=manifest, images=images)
     rows = np.arange(len(table)) if settings.fold is None else _training_rows(table, folds, settings.fold)
     device = prepare_device(settings.training.accelerator, threads=settings.training.threads)

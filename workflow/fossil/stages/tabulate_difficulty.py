@@ -8,22 +8,26 @@ from pathlib import Path
 import pandas as pd
 
 from fossil.config import Strict
-from fossil.files import write_csv, write_text
+from fossil.files import read_json, write_csv, write_text
 from fossil.reporting.tables.difficulty import QUANTITIES, STAGES, difficulty_table
 
 
 class Settings(Strict):
-    """The start of the caption, the table's label, and sentences below it, in plain text."""
+    """Start of the caption, the table's label, sentences below it, and whether the paper's numbers are comparable."""
 
     title: str
     label: str
     notes: list[str]
+    comparable: bool
 
 
-def run(settings: Settings, *, scores: list[Path], manifest: Path, printed: Path, tex: Path, csv: Path) -> None:
-    """Read each fold's scores and the manifest (Parquet) and the paper's numbers (CSV); write LaTeX and CSV."""
+def run(
+    settings: Settings, *, scores: list[Path], manifest: Path, facts: Path, printed: Path, tex: Path, csv: Path
+) -> None:
+    """Read each fold's scores, the manifest and its record, and the paper's numbers; write LaTeX and CSV."""
     reported = pd.read_csv(printed)
-    mine = reported[reported["place"] == settings.label].set_index("quantity")["value"]
+    mine = reported[(reported["place"] == settings.label) & settings.comparable].set_index("quantity")["value"]
+    absent = read_json(facts).get("absent_classes", [])
     paper = {name: float(mine[name]) for name in QUANTITIES if name in mine}
     table, latex = difficulty_table(
         {_model(path): pd.read_parquet(path) for path in scores},
@@ -31,7 +35,7 @@ def run(settings: Settings, *, scores: list[Path], manifest: Path, printed: Path
         paper,
         title=settings.title,
         label=settings.label,
-        notes=[*settings.notes, *_contradictions(mine)],
+        notes=[*settings.notes, *([f"Without {', '.join(absent)}."] if absent else []), *_contradictions(mine)],
     )
     write_csv(csv, table)
     write_text(tex, latex)

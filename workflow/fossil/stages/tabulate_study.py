@@ -64,7 +64,7 @@ def _notes_on_data(records: Mapping[str, dict[str, Any]]) -> Iterator[str]:
             yield f"{missing} of {record['rows']} rows of the metadata have no image and were left out."
     problems: dict[str, dict[bool, dict[str, Any]]] = {}
     for name, record in records.items():
-        if "imbalance_ratio" in record:
+        if "splits" in record:
             plain = name.removesuffix(AUGMENTED) if record["augmented"] else name
             problems.setdefault(plain, {})[record["augmented"]] = record
     if problems:

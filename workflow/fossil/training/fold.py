@@ -118,6 +118,5 @@ def _rows(
         labels[image],
         scores,
         copies=copies,
-        is_augmented=torch.tensor(table["is_augmented"].to_numpy(), device=labels.device),
         key=torch.from_numpy(image_keys(table["image_id"]).view(np.int64)).to(labels.device),
     )

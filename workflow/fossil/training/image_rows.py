@@ -54,21 +54,19 @@ def training_rows(
     difficulty: Tensor,
     *,
     copies: int,
-    is_augmented: Tensor | None = None,
     key: Tensor | None = None,
 ) -> TrainingRows:
     """Make training rows of images, each of shape (n,), with ``copies`` augmented copies of each minority original.
 
-    Where both classes have as many images, none is the minority and there are no copies. An image that is an augmented
-    copy itself, as some data sets hold, has none either. Without keys, an image's position is its key.
+    Where both classes have as many images, none is the minority and there are no copies. Without keys, an image's
+    position is its key.
     """
     device = target.device
-    already = torch.zeros(len(target), dtype=torch.bool, device=device) if is_augmented is None else is_augmented
     key = image if key is None else key
     positive = int(target.sum())
     minority = int(2 * positive < len(target))
-    copied = ((target == minority) & ~already).nonzero().squeeze(-1) if 2 * positive != len(target) else already[:0]
-    original = torch.cat([torch.arange(len(target), device=device), copied.long().repeat(copies)])
+    copied = (target == minority).nonzero().squeeze(-1)[: None if 2 * positive != len(target) else 0]
+    original = torch.cat([torch.arange(len(target), device=device), copied.repeat(copies)])
     copy = torch.zeros(len(original), dtype=torch.int64, device=device)
     copy[len(target) :] = torch.arange(1, copies + 1, device=device).repeat_interleave(len(copied))
     return TrainingRows(
@@ -76,7 +74,7 @@ def training_rows(
         original=original,
         target=target[original],
         difficulty=difficulty[original],
-        is_augmented=already[original] | (copy > 0),
+        is_augmented=copy > 0,
         key=key[original],
         copy=copy,
     )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from safetensors.torch import load_file
 from torch import nn
 
-from fossil.training.backbone import BackboneError, InputConfig, make_backbone
+from fossil.training.backbone import BackboneError, InputConfig, make_backbone, read_tensors
 
 
 def load_trained(name: str, path: Path) -> tuple[nn.Module, InputConfig]:
@@ -20,7 +19,7 @@ def load_trained(name: str, path: Path) -> tuple[nn.Module, InputConfig]:
     """
     model, inputs = make_backbone(name, weights=None, seed=0)
     try:
-        model.load_state_dict(load_file(path))
+        model.load_state_dict(read_tensors(path))
     except RuntimeError as error:
         raise BackboneError(f"{path}: not a trained {name}: {error}") from None
     return model, inputs

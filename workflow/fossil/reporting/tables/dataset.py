@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from fossil.data.folds import ROLES
-from fossil.reporting.tables.latex import environment, escape, groups_over, row
+from fossil.reporting.tables.latex import NOTHING, environment, escape, groups_over, row
 
 _LABELS = {0: "negative", 1: "positive"}
 _FACTS = (
@@ -60,7 +60,7 @@ def dataset_table(described: pd.DataFrame, *, title: str, label: str) -> str:
         Label behind ``tab:``.
     """
     whole = _values(described, "data set", "")
-    patients = f" of {whole['patients']} patients" if whole.get("patients_named", True) else ""
+    patients = f" of {whole['patients']} {_people(whole)}" if whole.get("patients_named", True) else ""
     caption = (
         f"{escape(title)}. {whole['images']} images{patients}, "
         f"{whole['positive_images']} of them positive (1:{whole['imbalance_ratio']:.1f})."
@@ -81,6 +81,8 @@ def _of_all(manifest: pd.DataFrame, facts: Mapping[str, Any]) -> Iterator[Long]:
         "imbalance_ratio": (len(manifest) - positive) / positive,
         "augmented_copies": int(manifest["is_augmented"].sum()),
     }
+    found["made_up"] = "true_difficulty" in manifest
+    found["absent_classes"] = ", ".join(facts.get("absent_classes", []))
     found |= {name: facts[name] for name in _FACTS if isinstance(facts.get(name), int | float | str)}
     yield from (("data set", "", name, value) for name, value in found.items())
 
@@ -130,13 +132,15 @@ def _of_official_folds(facts: Mapping[str, Any]) -> Iterator[Long]:
 def _class_lines(described: pd.DataFrame) -> list[str]:
     lines = [r"\begin{tabular}{llrrr}", r"\toprule", row(["Class", "Label", "Images", r"\%", "Patients"]), r"\midrule"]
     classes = described.loc[described["part"] == "class", "name"].unique()
-    copies = False
+    copies, named = False, _values(described, "data set", "").get("patients_named", True)
     for name in classes:
         values = _values(described, "class", name)
         copies |= bool(values["augmented_copies"])
         images = f"{values['images']}" + (f" ({values['augmented_copies']})" if values["augmented_copies"] else "")
         share = f"{100 * values['share']:.1f}"
-        lines.append(row([escape(name), _LABELS[values["label"]], images, share, str(values["patients"])]))
+        lines.append(
+            row([escape(name), _LABELS[values["label"]], images, share, str(values["patients"]) if named else NOTHING])
+        )
     lines += [r"\bottomrule", r"\end{tabular}"]
     if copies:
         lines += ["", r"{\scriptsize In brackets: augmented copies among them.}"]
@@ -171,6 +175,10 @@ def _notes(described: pd.DataFrame) -> list[str]:
     return [*_notes_on_images(described), *_notes_on_choice(whole), *_notes_on_folds(described, whole)]
 
 
+def _people(whole: Mapping[str, Any]) -> str:
+    return "made-up patients" if whole["made_up"] else "patients"
+
+
 def _notes_on_images(described: pd.DataFrame) -> Iterator[str]:
     width, height = (_values(described, "image", side) for side in ("width", "height"))
     image = described[described["part"] == "image"]
@@ -185,7 +193,8 @@ def _notes_on_images(described: pd.DataFrame) -> Iterator[str]:
         shown = "; ".join(f"{escape(a)} and {escape(b)}" for a, b in pairs[["name", "value"]].to_numpy()[:3])
         more = ", ..." if len(pairs) > 3 else ""
         have = "image has" if len(pairs) == 1 else "images have"
-        yield f"{len(pairs)} {have} the pixels of another, which is kept in the same fold: {shown}{more}."
+        kept = ", which is kept in the same fold" if described["part"].eq("fold").any() else ""
+        yield f"{len(pairs)} {have} the pixels of another{kept}: {shown}{more}."
 
 
 def _notes_on_choice(whole: Mapping[str, Any]) -> Iterator[str]:
@@ -193,11 +202,14 @@ def _notes_on_choice(whole: Mapping[str, Any]) -> Iterator[str]:
     if missing := whole.get("missing_images"):
         yield f"{missing} of {whole['rows']} rows of the metadata have no image and were left out."
     if several := whole.get("patients_with_several_diagnoses"):
-        yield f"{several} patients have several diagnoses."
+        yield f"{several} {_people(whole)} have several diagnoses."
     if empty := whole.get("images_with_empty_fields"):
         yield f"{empty} images lack clinical fields, none of which is used."
     if (available := whole.get("positive_available", 0)) > whole["positive_images"]:
-        yield f"Of {available} positive images {whole['positive_images']} were taken, whole patients at a time."
+        whole_patients = ", whole patients at a time" if whole["construction"] == "originals" else ""
+        yield f"Of {available} positive images {whole['positive_images']} were taken{whole_patients}."
+    if absent := whole["absent_classes"]:
+        yield f"Without {escape(absent)}, which this copy of the data set lacks."
     if published := whole.get("published_images"):
         yield f"The published data set has {published} originals."
     if paper := whole.get("paper"):
@@ -209,8 +221,7 @@ def _notes_on_folds(described: pd.DataFrame, whole: Mapping[str, Any]) -> Iterat
     if not len(crossing):
         yield "Not divided: no model is trained on these images."
     elif whole.get("patients_named", True):
-        have = "patient has" if crossing.sum() == 1 else "patients have"
-        yield f"{crossing.sum() or 'No'} {have} images in two roles of a fold."
+        yield f"{_people(whole).capitalize()} with images in two roles of a fold: {crossing.sum() or 'none'}."
     else:
         yield "No column names patients: each image counts as its own."
     official = described[described["part"] == "official fold"]
