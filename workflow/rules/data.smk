@@ -124,7 +124,7 @@ rule decode_images:
     log:
         "results/logs/decode_images-{dataset}-{size}.log",
     conda:
-        "../../envs/report.yaml"
+        "../../envs/train.yaml"
     threads: 8
     resources:
         mem_mb=2000,

@@ -177,7 +177,7 @@ def _show_on_black(image: Image.Image) -> Image.Image:
         return (image.convert("La") if image.mode == "LA" else image).getchannel(0)
     if transparent and image.mode != "RGBa":
         image = image if image.mode == "RGBA" else image.convert("RGBA")
-        opaque = image.getchannel("A").getextrema() == (255, 255)
+        opaque = np.asarray(image.getchannel("A")).min() == 255
         return image.convert("RGB" if opaque else "RGBa")
     return image if image.mode in {"L", "RGB", "RGBa"} else image.convert("RGB")
 

@@ -18,7 +18,9 @@ from fossil.data.photographs import Interpolation
 from fossil.files import atomic_path, sha256, write_json, write_parquet
 from fossil.logs import logger, say
 
-_M_ARENA_MAX = -8  # of malloc.h
+# Options of the allocator, by the numbers of malloc.h: one heap for all threads, which holds blocks of up to 4 MB and
+# keeps up to 64 MB of what is freed.
+_MALLOC_OPTIONS = {-8: 1, -3: 2**22, -1: 2**26}
 
 
 class Settings(Strict):
@@ -58,7 +60,8 @@ def _share_one_heap() -> None:
     """Keep glibc from giving each thread a heap of its own, which would hold on to the photographs of that thread."""
     set_option = getattr(ctypes.CDLL(None), "mallopt", None)
     if set_option is not None:
-        set_option(_M_ARENA_MAX, 1)
+        for option, value in _MALLOC_OPTIONS.items():
+            set_option(option, value)
 
 
 def _augment_copies(images: NDArray[np.uint8], image_ids: Sequence[str]) -> NDArray[np.uint8]:
