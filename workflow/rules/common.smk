@@ -206,7 +206,7 @@ def make_manifest_settings(wildcards):
     if wildcards.dataset == "phantom":
         return as_json(reader="pad_ufes_20", options={"positive": PHANTOM_POSITIVE, "allow_missing": False})
     options = getattr(CONFIG.datasets, wildcards.dataset).model_dump(
-        mode="json", exclude={"root", "download", "sha256"}
+        mode="json", exclude={"root", "download", "mirror", "sha256"}
     )
     if wildcards.dataset == "custom":
         options["table"] = CUSTOM_TABLE.name
