@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,63 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fossil.data.fold_data import FoldDataError, load_fold
-from fossil.data.folds import FoldError, find_groups, make_folds
 from fossil.stages import make_folds as folds_stage
-
-ROLES = {"train", "validation", "test"}
-
-
-def make_manifest(images: Iterable[tuple[str, int]]) -> pd.DataFrame:
-    """Make a manifest of images, each given by its patient and label."""
-    patients, labels = zip(*images, strict=True)
-    names = [f"image_{n:05d}" for n in range(len(labels))]
-    return pd.DataFrame({"image_id": names, "patient_id": patients, "source_id": names, "label": labels})
-
-
-def many_patients(negative: int, positive: int, *, images: int = 1) -> pd.DataFrame:
-    """Make patients that are all negative or all positive, with so many images each."""
-    patients = [(f"n{n}", 0) for n in range(negative)] + [(f"p{n}", 1) for n in range(positive)]
-    return make_manifest(patient for patient in patients for _ in range(images))
-
-
-def pairs_of(manifest: pd.DataFrame, pairs: Mapping[str, str] = {}) -> pd.DataFrame:
-    """Say which images have the pixels of an earlier one."""
-    return pd.DataFrame({"image_id": manifest["image_id"], "duplicate_of": manifest["image_id"].map(dict(pairs))})
-
-
-def divide(
-    manifest: pd.DataFrame,
-    duplicates: pd.DataFrame | None = None,
-    *,
-    folds: int = 3,
-    fraction: float = 0.15,
-    seed: int = 42,
-) -> pd.DataFrame:
-    duplicates = pairs_of(manifest) if duplicates is None else duplicates
-    return make_folds(manifest, duplicates, folds=folds, validation_fraction=fraction, seed=seed)
-
-
-def complaint(manifest: pd.DataFrame, *, folds: int = 3, fraction: float = 0.15, seed: int = 42) -> str:
-    with pytest.raises(FoldError) as caught:
-        divide(manifest, folds=folds, fraction=fraction, seed=seed)
-    return str(caught.value)
-
-
-def require_sound_folds(manifest: pd.DataFrame, roles: pd.DataFrame, *, folds: int, fraction: float) -> None:
-    """Check by counting what every division must fulfil."""
-    table = roles.merge(manifest, on="image_id", validate="m:1")
-    assert len(table) == folds * len(manifest)
-    assert not table.duplicated(["image_id", "fold"]).any()
-    assert set(table["fold"]) == set(range(folds))
-    assert not table.drop_duplicates(["fold", "patient_id", "role"]).duplicated(["fold", "patient_id"]).any()
-    assert sorted(table.loc[table["role"] == "test", "image_id"]) == sorted(manifest["image_id"])
-    counts = table.groupby(["fold", "role", "label"]).size()
-    assert set(counts.index) == {(fold, role, label) for fold in range(folds) for role in ROLES for label in (0, 1)}
-    patients = table.groupby(["fold", "role"])["patient_id"].nunique()
-    for fold in range(folds):
-        rest = patients[fold, "train"] + patients[fold, "validation"]
-        assert abs(patients[fold, "validation"] - fraction * rest) < 1
-
+from tests.unit.fold_manifests import (
+    ROLES,
+    complaint,
+    divide,
+    make_manifest,
+    many_patients,
+    pairs_of,
+    require_sound_folds,
+)
 
 # --- Real patients --------------------------------------------------------------------------------------------------
 
@@ -226,81 +178,6 @@ def test_a_validation_that_gets_no_positive_patient_is_an_error_that_names_fold_
     # In some fold 2 of about 29 patients left are positive; of the 5 that validate, that is a third of a patient.
     message = complaint(many_patients(40, 4, images=6))
     assert re.match(r"fold [012]: no validation image of class 1;", message)
-
-
-# --- What belongs together ------------------------------------------------------------------------------------------
-
-
-def test_patients_copies_and_equal_pictures_are_joined_by_any_chain_of_them() -> None:
-    manifest = make_manifest([("a", 0), ("b", 0), ("b", 0), ("c", 0), ("d", 0), ("e", 0)])
-    # a - (pixels) - b's first; b's second - (pixels) - c; d and e stay alone.
-    pairs = {"image_00001": "image_00000", "image_00003": "image_00002"}
-    assert find_groups(manifest, pairs_of(manifest, pairs)).tolist() == [0, 0, 0, 0, 1, 2]
-
-
-def test_an_augmented_copy_belongs_to_its_original_even_under_another_patient() -> None:
-    manifest = make_manifest([("a", 1), ("b", 1), ("c", 1)])
-    manifest.loc[2, "source_id"] = "image_00000"
-    assert find_groups(manifest, pairs_of(manifest)).tolist() == [0, 1, 0]
-
-
-def test_a_patient_that_is_called_as_an_image_is_not_that_image() -> None:
-    manifest = make_manifest([("image_00001", 0), ("b", 0)])
-    assert find_groups(manifest, pairs_of(manifest)).tolist() == [0, 1]
-
-
-def test_equal_pictures_of_two_patients_are_never_divided() -> None:
-    manifest = many_patients(40, 20)
-    pairs = {f"image_{n + 1:05d}": f"image_{n:05d}" for n in range(0, 60, 2)}
-    for seed in range(10):
-        roles = divide(manifest, pairs_of(manifest, pairs), seed=seed).set_index(["fold", "image_id"])["role"]
-        for again, first in pairs.items():
-            assert all(roles[fold, again] == roles[fold, first] for fold in range(3))
-
-
-# --- A division that is given ---------------------------------------------------------------------------------------
-
-
-def with_split(split: Sequence[str]) -> pd.DataFrame:
-    """Give images of 10 patients, two each, positive and negative in turn, a split."""
-    manifest = make_manifest([(f"p{n // 2}", n // 2 % 2) for n in range(20)])
-    return manifest.assign(split=[role for role in split for _ in range(2)])
-
-
-def test_a_given_division_is_kept_as_it_is() -> None:
-    manifest = with_split(["train"] * 4 + ["validation"] * 3 + ["test"] * 3)
-    roles = divide(manifest)
-    assert roles["fold"].unique().tolist() == [0]
-    assert roles["role"].tolist() == manifest["split"].tolist()
-
-
-def test_without_validation_rows_some_of_the_training_patients_validate() -> None:
-    manifest = with_split(["train"] * 8 + ["test"] * 2)
-    roles = divide(manifest, fraction=0.25)
-    table = roles.merge(manifest, on="image_id")
-    assert (table["role"] == "test").tolist() == (manifest["split"] == "test").tolist()
-    assert table[table["role"] == "validation"]["patient_id"].nunique() == 2
-    assert table.groupby("patient_id")["role"].nunique().max() == 1
-
-
-def test_a_given_division_that_divides_a_patient_is_an_error_that_names_the_images() -> None:
-    manifest = with_split(["train"] * 4 + ["validation"] * 3 + ["test"] * 3)
-    manifest.loc[0, "split"] = "test"
-    message = complaint(manifest)
-    assert "divides 1 patients or pictures that are the same: image_00000 (test), image_00001 (train)." in message
-
-
-def test_a_given_division_that_divides_equal_pictures_is_an_error() -> None:
-    manifest = with_split(["train"] * 4 + ["validation"] * 3 + ["test"] * 3)
-    with pytest.raises(FoldError, match=r"image_00000 .train., image_00001 .train., image_00018 .test."):
-        divide(manifest, pairs_of(manifest, {"image_00018": "image_00001"}))
-
-
-def test_a_given_division_whose_test_lacks_a_class_is_an_error_that_names_the_column() -> None:
-    message = complaint(with_split(["train"] * 4 + ["validation"] * 5 + ["test"]))
-    assert message == (
-        "fold 0: no test image of class 0; give this role in datasets.custom.split_column to some image of that class"
-    )
 
 
 # --- Stage and loading ----------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Manifest of MSLD v2.0: layouts, official folds, leaks, constructions, and errors that name what is wrong."""
+"""Manifest of MSLD v2.0: layouts, what is not taken, and errors that name what is wrong."""
 
 from __future__ import annotations
 
@@ -12,17 +12,11 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from fossil import files
-from fossil.config import Datasets
-from fossil.data.manifest import COLUMNS, Manifest, ManifestError
-from fossil.data.msld_v2 import Options, read_manifest
+from fossil.data.manifest import COLUMNS
 from fossil.files import read_json, write_json
-from tests.requirements import require_sample
 from tests.unit.msld_folders import (
-    AUGMENTED,
     LAYOUTS,
     ORIGINALS,
     PREFIXES,
@@ -34,34 +28,12 @@ from tests.unit.msld_folders import (
     write_flat,
     write_folds,
 )
-
-
-@pytest.fixture(scope="session")
-def msld_sample() -> Path:
-    """150 photographs of MSLD v2.0, without Measles, each in all five folds."""
-    return require_sample("msld-v2-sample")
-
-
-def read(root: Path, **changed: Any) -> Manifest:
-    defaults = Datasets().msld_v2.model_dump(include=set(Options.model_fields))
-    return read_manifest(root, Options.model_validate(defaults | {"imbalance_ratio": 1.0} | changed))
-
-
-def complaint(root: Path, **changed: Any) -> str:
-    with pytest.raises(ManifestError) as caught:
-        read(root, **changed)
-    return str(caught.value)
-
-
-def fold_facts(found: Manifest, fold: int) -> dict[str, Any]:
-    (facts,) = [facts for facts in found.facts["official_folds"] if facts["fold"] == fold]
-    return facts
-
-
-def name_of(fold: int, split: str) -> str:
-    """Find a photograph that the official fold holds in a split."""
-    return next(name for name in ORIGINALS if official_split(name, fold) == split)
-
+from tests.unit.msld_reading import (
+    complaint,
+    fold_facts,
+    name_of,
+    read,
+)
 
 # --- What is read ---------------------------------------------------------------------------------------------------
 
@@ -267,274 +239,6 @@ def test_fewer_originals_than_published_are_said_in_the_log(tmp_path: Path, capl
     with caplog.at_level(logging.WARNING, logger="fossil"):
         read(write_flat(tmp_path))
     assert "12 originals; the whole data set has 755" in caplog.text
-
-
-# --- Official folds -------------------------------------------------------------------------------------------------
-
-
-def test_folds_that_divide_no_patient_have_nothing_to_report(tmp_path: Path) -> None:
-    found = read(write_folds(tmp_path))
-    for fold in range(1, 6):
-        assert fold_facts(found, fold) == {
-            "fold": fold,
-            "images": 12,
-            "patients": 8,
-            "crossing_patients": [],
-            "images_in_two_splits": [],
-            "missing_images": [],
-            "augmented_copies": 0,
-            "leaking_copies": 0,
-            "leaking_copies_of_the_same_image": 0,
-            "leaking_patients": [],
-        }
-
-
-@pytest.mark.parametrize("splits", [("Train", "Test"), ("Train", "Valid"), ("Valid", "Test")])
-def test_a_patient_in_two_splits_is_named_in_that_fold_only(tmp_path: Path, splits: tuple[str, str]) -> None:
-    moved = {("MKP_01_01", 3): splits[0], ("MKP_01_02", 3): splits[1]}
-    found = read(write_folds(tmp_path, moved=moved))
-    assert [facts["crossing_patients"] for facts in found.facts["official_folds"]] == [[], [], ["MKP_01"], [], []]
-    assert all(facts["images_in_two_splits"] == [] for facts in found.facts["official_folds"])
-
-
-def test_an_image_in_two_splits_is_named_and_so_is_its_patient(tmp_path: Path) -> None:
-    write_folds(tmp_path)
-    name = name_of(2, "Test")
-    write(tmp_path, PUBLISHED.path(name, fold=2, split="Train"), jpeg(name))
-    found = read(tmp_path)
-    assert fold_facts(found, 2)["images_in_two_splits"] == [name]
-    assert fold_facts(found, 2)["crossing_patients"] == [name.rsplit("_", 1)[0]]
-    assert fold_facts(found, 2)["images"] == 12
-    assert len(found.table) == 12
-
-
-def test_an_original_that_a_fold_lacks_is_named(tmp_path: Path) -> None:
-    write_folds(tmp_path)
-    (tmp_path / PUBLISHED.path("CHP_01_02", fold=4, split=official_split("CHP_01_02", 4))).unlink()
-    found = read(tmp_path)
-    assert [facts["missing_images"] for facts in found.facts["official_folds"]] == [[], [], [], ["CHP_01_02"], []]
-    assert fold_facts(found, 4)["images"] == 11
-
-
-# --- Augmented copies -----------------------------------------------------------------------------------------------
-
-
-def test_augmented_copies_are_counted_and_are_no_rows(tmp_path: Path) -> None:
-    before = read(write_folds(tmp_path))
-    name = name_of(1, "Train")
-    for copy in (f"{name}_ORIGINAL", f"{name}_1", f"{name}_14", name):
-        write_copy(tmp_path, copy, fold=1)
-    after = read(tmp_path)
-    pd.testing.assert_frame_equal(after.table, before.table)
-    assert after.facts["augmented_copies"] == fold_facts(after, 1)["augmented_copies"] == 4
-    assert fold_facts(after, 1)["leaking_copies"] == fold_facts(after, 2)["augmented_copies"] == 0
-
-
-@pytest.mark.parametrize(
-    "folder",
-    [
-        "FOLDS_AUG/fold2",
-        "Augmented Images/fold2",
-        "fold2_AUG",
-        "folds/fold 2 augmented",
-        "AUGMENTED/FOLD2",
-        "fold2/Augmented",
-    ],
-)
-def test_a_photograph_in_an_augmented_folder_is_a_copy_whatever_its_name(tmp_path: Path, folder: str) -> None:
-    before = read(write_folds(tmp_path))
-    name = name_of(2, "Train")
-    write(tmp_path, f"{folder}/Train/{PREFIXES[name.split('_')[0]]}/{name}.jpg", jpeg("turned"))
-    after = read(tmp_path)
-    assert after.facts["augmented_copies"] == fold_facts(after, 2)["augmented_copies"] == 1
-    pd.testing.assert_frame_equal(after.table, before.table)
-    assert after.facts["differing_files"] == []
-
-
-@pytest.mark.parametrize("copy", ["{}_ORIGINAL", "{}_3", "{} (3)", "{}-rotated", "{}.2"])
-def test_a_copy_is_known_by_its_name_in_a_folder_of_originals_too(tmp_path: Path, copy: str) -> None:
-    before = read(write_folds(tmp_path))
-    name = copy.format(name_of(1, "Train"))
-    write(tmp_path, PUBLISHED.path(name, fold=1), jpeg(name))
-    after = read(tmp_path)
-    assert after.facts["augmented_copies"] == 1
-    pd.testing.assert_frame_equal(after.table, before.table)
-
-
-@pytest.mark.parametrize("split", ["Valid", "Test"])
-@pytest.mark.parametrize("suffix", ["_ORIGINAL", "_7", ""])
-def test_a_training_copy_of_a_held_out_image_is_a_leak(
-    tmp_path: Path, split: str, suffix: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    write_folds(tmp_path)
-    name = name_of(3, split)
-    write_copy(tmp_path, name + suffix, fold=3)
-    with caplog.at_level(logging.WARNING, logger="fossil"):
-        found = read(tmp_path)
-    assert [facts["leaking_copies"] for facts in found.facts["official_folds"]] == [0, 0, 1, 0, 0]
-    assert fold_facts(found, 3)["leaking_copies_of_the_same_image"] == 1
-    assert fold_facts(found, 3)["leaking_patients"] == [name.rsplit("_", 1)[0]]
-    assert "official fold 3: 1 augmented training copies leak" in caplog.text
-
-
-def test_a_training_copy_of_another_image_of_a_held_out_patient_is_a_leak(tmp_path: Path) -> None:
-    write_folds(tmp_path, moved={("MKP_01_01", 1): "Train", ("MKP_01_02", 1): "Test"})
-    write_copy(tmp_path, "MKP_01_01_1", fold=1)
-    facts = fold_facts(read(tmp_path), 1)
-    assert (facts["leaking_copies"], facts["leaking_copies_of_the_same_image"]) == (1, 0)
-    assert facts["leaking_patients"] == ["MKP_01"]
-
-
-def test_a_copy_that_is_held_out_with_its_original_is_no_leak(tmp_path: Path) -> None:
-    write_folds(tmp_path)
-    write_copy(tmp_path, f"{name_of(1, 'Test')}_1", fold=1, split="Test")
-    facts = fold_facts(read(tmp_path), 1)
-    assert (facts["augmented_copies"], facts["leaking_copies"]) == (1, 0)
-
-
-def test_a_copy_belongs_to_the_original_of_its_whole_number_and_not_to_one_that_begins_alike(tmp_path: Path) -> None:
-    names = [*ORIGINALS, "HFMD_1_1", "HFMD_1_11"]
-    write_folds(tmp_path, names, moved={("HFMD_1_11", 1): "Test", ("HFMD_1_1", 1): "Train"})
-    write_copy(tmp_path, "HFMD_1_11_4", fold=1)
-    assert fold_facts(read(tmp_path), 1)["leaking_copies_of_the_same_image"] == 1
-
-
-def test_copies_of_no_original_are_counted_named_and_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    write_folds(tmp_path)
-    write_copy(tmp_path, "MKP_99_01_1", fold=1)
-    with caplog.at_level(logging.WARNING, logger="fossil"):
-        found = read(tmp_path)
-    path = AUGMENTED.path("MKP_99_01_1")
-    assert found.facts["copies_without_original"] == {"count": 1, "names": [path]}
-    assert found.facts["augmented_copies"] == fold_facts(found, 1)["augmented_copies"] == 0
-    assert path in caplog.text
-
-
-@given(st.sets(st.tuples(st.sampled_from(ORIGINALS), st.integers(1, 14), st.integers(1, 5)), max_size=25))
-@settings(deadline=None, max_examples=10)
-def test_leaks_are_the_training_copies_of_those_held_out(
-    tmp_path_factory: pytest.TempPathFactory, copies: set[tuple[str, int, int]]
-) -> None:
-    root = write_folds(tmp_path_factory.mktemp("leaks"))
-    for name, number, fold in copies:
-        write_copy(root, f"{name}_{number}", fold=fold)
-    found = read(root)
-    for fold in range(1, 6):
-        mine = [name for name, _, where in copies if where == fold]
-        assert fold_facts(found, fold)["augmented_copies"] == len(mine)
-        held_out = [name for name in mine if official_split(name, fold) != "Train"]
-        assert fold_facts(found, fold)["leaking_copies"] == len(held_out)
-
-
-# --- Construction originals -----------------------------------------------------------------------------------------
-
-
-def many(positive: int, negative: int) -> list[str]:
-    """Name originals of patients with two images each; negative ones in all five classes."""
-    others = ["CHP", "MSL", "CWP", "HFMD", "HEALTHY"]
-    names = [f"MKP_{number // 2:02d}_{number % 2:02d}" for number in range(positive)]
-    return names + [f"{others[number // 2 % 5]}_{number // 2:02d}_{number % 2:02d}" for number in range(negative)]
-
-
-def test_positive_images_are_thinned_to_the_ratio_by_whole_patients_and_negative_ones_all_kept(tmp_path: Path) -> None:
-    found = read(write_flat(tmp_path, many(30, 54)), imbalance_ratio=9.0)
-    positive = found.table[found.table["label"] == 1]
-    assert (len(positive), len(found.table)) == (6, 60)
-    assert set(positive["patient_id"].value_counts()) == {2}
-    facts = {key: found.facts[key] for key in ("positive_target", "positive_available", "positive", "negative")}
-    assert facts == {"positive_target": 6.0, "positive_available": 30, "positive": 6, "negative": 54}
-    assert found.facts["imbalance_ratio"] == 9.0
-    assert found.facts["construction"] == "originals"
-
-
-def test_a_target_that_no_whole_patients_make_is_approached_from_below_and_the_ratio_reported(tmp_path: Path) -> None:
-    facts = read(write_flat(tmp_path, many(30, 50)), imbalance_ratio=10.0).facts
-    assert (facts["positive_target"], facts["positive"], facts["imbalance_ratio"]) == (5.0, 4, 12.5)
-
-
-def test_fewer_positive_images_than_wanted_are_all_kept_and_so_are_all_negative_ones(tmp_path: Path) -> None:
-    found = read(write_flat(tmp_path, many(2, 40)), imbalance_ratio=4.0)
-    assert (found.facts["positive"], found.facts["negative"], found.facts["imbalance_ratio"]) == (2, 40, 20.0)
-
-
-def test_another_seed_takes_other_patients_and_the_same_number(tmp_path: Path) -> None:
-    write_flat(tmp_path, many(40, 54))
-    chosen = {
-        tuple(table.loc[table["label"] == 1, "patient_id"])
-        for table in (read(tmp_path, imbalance_ratio=9.0, seed=seed).table for seed in range(5))
-    }
-    assert len(chosen) == 5
-    assert {len(patients) for patients in chosen} == {6}
-
-
-@given(positive=st.integers(1, 16), negative=st.integers(10, 40), ratio=st.floats(1, 12), seed=st.integers(0, 99))
-@settings(deadline=None, max_examples=10)
-def test_the_ratio_is_within_one_patients_images_of_the_target_and_no_patient_is_divided(
-    tmp_path_factory: pytest.TempPathFactory, positive: int, negative: int, ratio: float, seed: int
-) -> None:
-    names = many(positive, negative)
-    found = read(write_flat(tmp_path_factory.mktemp("ratio"), names), imbalance_ratio=ratio, seed=seed)
-    kept = set(found.table["image_id"])
-    assert abs(found.facts["positive"] - min(negative / ratio, positive)) < 2
-    assert {name for name in names if name[:3] != "MKP"} <= kept
-    for name in kept:
-        patient = {other for other in names if other.rsplit("_", 1)[0] == name.rsplit("_", 1)[0]}
-        assert patient <= kept
-
-
-def test_further_negative_images_leave_the_positive_ones_in_and_add_others(tmp_path: Path) -> None:
-    taken = [
-        set(read(write_flat(tmp_path / str(negative), many(40, negative)), imbalance_ratio=5.0).table["image_id"])
-        for negative in (20, 22, 60)
-    ]
-    fewer, same, more = ({name for name in names if name.startswith("MKP")} for names in taken)
-    assert fewer == same
-    assert fewer < more
-
-
-# --- Construction paper ---------------------------------------------------------------------------------------------
-
-
-def test_the_papers_construction_has_the_numbers_of_images_that_are_asked_for(tmp_path: Path) -> None:
-    found = read(
-        write_flat(tmp_path, many(30, 50)), construction="paper", paper_positive=15, paper_negative=135, seed=3
-    )
-    table = found.table
-    assert table["label"].value_counts().to_dict() == {1: 15, 0: 135}
-    assert not table.loc[table["label"] == 1, "is_augmented"].any()
-    negative = table[table["label"] == 0]
-    assert (~negative["is_augmented"]).sum() == 50
-    assert set(negative["source_id"].value_counts()) == {2, 3}
-    assert (found.facts["positive"], found.facts["negative"], found.facts["imbalance_ratio"]) == (15, 135, 9.0)
-    assert sum(rows["copies"] for rows in found.facts["rows"].values()) == 85
-
-
-def test_a_copy_has_the_file_patient_class_and_label_of_its_original(tmp_path: Path) -> None:
-    found = read(write_folds(tmp_path), construction="paper", paper_positive=9, paper_negative=20)
-    table = found.table.set_index("image_id")
-    copies = table[table["is_augmented"]]
-    assert len(copies) == (9 - 4) + (20 - 8)
-    for name, copy in copies.iterrows():
-        original = table.loc[copy["source_id"]]
-        assert name == f"{copy['source_id']}_weak{copy['copy']}"
-        for column in ("patient_id", "class_name", "label", "path", "sha256"):
-            assert copy[column] == original[column]
-    assert list(found.table.columns) == [*COLUMNS, "copy"]
-    assert found.table["copy"].dtype == "int64"
-    assert (found.table["copy"] == 0).equals(~found.table["is_augmented"])
-
-
-def test_the_papers_construction_is_flagged_with_its_contradiction_and_the_numbers_used(tmp_path: Path) -> None:
-    facts = read(write_folds(tmp_path), construction="paper", paper_positive=6, paper_negative=9).facts
-    assert facts["construction"] == "paper"
-    for number in ("150", "1350", "1510", "6 and 9"):
-        assert number in facts["paper"]
-    assert facts["rows"]["Monkeypox"] == {"originals": 4, "copies": 2}
-
-
-def test_copies_are_not_taken_for_one_photograph_under_several_names(tmp_path: Path) -> None:
-    facts = read(write_folds(tmp_path), construction="paper", paper_positive=9, paper_negative=20).facts
-    assert facts["same_photograph"] == []
 
 
 # --- Errors ---------------------------------------------------------------------------------------------------------

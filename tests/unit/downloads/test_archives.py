@@ -15,7 +15,7 @@ import pytest
 
 from fossil.data.archives import ArchiveError, require_zip, unpack
 from fossil.data.disk import DiskFullError
-from tests.unit.small_disk import mounted
+from tests.unit.downloads.small_disk import mounted
 
 FILES = {"a.png": b"one" * 1000, "part/b.png": random.Random(1).randbytes(5000), "part/deep/c.txt": b""}
 
