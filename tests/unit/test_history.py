@@ -145,7 +145,7 @@ def by_third(weights: Tensor, difficulty: Tensor, targets: Tensor) -> dict[str, 
         weights=weights,
         targets=targets,
         difficulty=difficulty,
-        validation_losses=None,
+        validation_losses=torch.ones(*weights.shape[:-1], 2),
     )
     return {key: value for key, value in found.items() if "difficulty" in key}
 

@@ -38,9 +38,7 @@ class Setting:
         target = (torch.arange(COUNT) < 4).long()
         self.rows = training_rows(torch.arange(COUNT), target, torch.arange(COUNT) / COUNT, copies=2)
 
-    def train(
-        self, method: Method, validation: tuple[Tensor, Tensor] | None = VALIDATION, **options: Any
-    ) -> ImageResult:
+    def train(self, method: Method, validation: tuple[Tensor, Tensor] = VALIDATION, **options: Any) -> ImageResult:
         return train_model(
             self.model, self.inputs, IMAGES, self.rows, validation, method, self.training, seed=5, **options
         )
@@ -145,14 +143,6 @@ def test_same_seed_gives_the_same_bits_with_methods_that_learn() -> None:
             setting.train(cls(options))
             states.append(setting.state())
         assert all(torch.equal(states[0][name], states[1][name]) for name in states[0]), cls
-
-
-@pytest.mark.parametrize(
-    "method", [MetaWeightNet(MetaWeightNetOptions(hidden=8)), FossilBilevel(FossilBilevelOptions())]
-)
-def test_method_that_learns_from_validation_images_says_so_where_there_are_none(method: Method) -> None:
-    with pytest.raises(ValueError, match=f"{type(method).__name__} learns its weights on validation images"):
-        Setting().train(method, validation=None)
 
 
 # --- The bilevel problem ----------------------------------------------------------------------------------------------

@@ -55,6 +55,8 @@ def user_path(path):
 
 PAD_ROOT, MSLD_ROOT = (user_path(options.root) for options in (CONFIG.datasets.pad_ufes_20, CONFIG.datasets.msld_v2))
 CUSTOM_TABLE = user_path(CONFIG.datasets.custom.table)
+# Folders of the user's that data sets are in; they are only read.
+LOCAL = {"pad_ufes_20": PAD_ROOT, "msld_v2": MSLD_ROOT, "custom": CUSTOM_TABLE and CUSTOM_TABLE.parent}
 
 # An error in an input function would pass for a missing file, so these are checked here.
 if PAD_ROOT is not None and not (PAD_ROOT / "metadata.csv").is_file():
@@ -219,17 +221,12 @@ def reader_module(dataset):
 
 
 def is_local(dataset):
-    """Tell whether a data set is in a folder of the user's, which is only read."""
-    roots = {"pad_ufes_20": PAD_ROOT, "msld_v2": MSLD_ROOT, "custom": CUSTOM_TABLE}
-    return roots.get(dataset) is not None
+    return LOCAL.get(dataset) is not None
 
 
 def dataset_root(wildcards):
     """Folder that a data set's files are in."""
-    if not is_local(wildcards.dataset):
-        return f"data/raw/{wildcards.dataset}"
-    roots = {"pad_ufes_20": PAD_ROOT, "msld_v2": MSLD_ROOT, "custom": CUSTOM_TABLE and CUSTOM_TABLE.parent}
-    return str(roots[wildcards.dataset])
+    return str(LOCAL[wildcards.dataset]) if is_local(wildcards.dataset) else f"data/raw/{wildcards.dataset}"
 
 
 def dataset_files(wildcards):

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from tests.unit.downloads.hub_files import (
     FETCH,
+    NAME,
     REPOSITORY,
     as_open_clip,
     complaint,
@@ -126,7 +127,18 @@ def test_what_was_downloaded_is_not_downloaded_again(hub: Hub, tmp_path: Path, t
     again = fetch(hub, tmp_path)
     require_equal(again.tensors, tensors)
     assert again.origin == first.origin
-    assert [method for method, _, _ in hub.asked] == ["HEAD"]
+    assert not hub.asked
+
+
+def test_newer_weights_on_the_hub_do_not_take_the_place_of_the_first_ones(
+    hub: Hub, tmp_path: Path, tensors: dict[str, Tensor]
+) -> None:
+    first = fetch(hub, tmp_path)
+    hub.files = {NAME: save({name: tensor + 1 for name, tensor in tensors.items()})}
+    hub.commit = "f" * 40
+    again = fetch(hub, tmp_path)
+    require_equal(again.tensors, tensors)
+    assert again.origin["revision"] == first.origin["revision"] != hub.commit
 
 
 def test_a_kept_file_that_has_changed_is_downloaded_anew(

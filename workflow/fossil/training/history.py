@@ -16,7 +16,7 @@ def effective_sample_size(weights: Tensor) -> Tensor:
 
 
 def summarise_epoch(
-    *, losses: Tensor, weights: Tensor, targets: Tensor, difficulty: Tensor | None, validation_losses: Tensor | None
+    *, losses: Tensor, weights: Tensor, targets: Tensor, difficulty: Tensor | None, validation_losses: Tensor
 ) -> dict[str, Tensor]:
     """Summarise an epoch over the last axis.
 
@@ -26,7 +26,7 @@ def summarise_epoch(
         Per-sample losses and weights as they were when each sample was trained on, and its class.
     difficulty : Tensor, shape (..., n), or None
         What the weights went by; None where they look at no difficulty.
-    validation_losses : Tensor, shape (..., m), or None
+    validation_losses : Tensor, shape (..., m)
         Unweighted cross-entropy on the validation split after the epoch.
 
     Returns
@@ -37,12 +37,11 @@ def summarise_epoch(
     summary = {
         "train_loss": losses.mean(-1),
         "weighted_train_loss": (weights * losses).mean(-1),
+        "validation_loss": validation_losses.double().mean(-1),
         "weight_mean": weights.mean(-1),
         "n_eff": effective_sample_size(weights),
         "n_eff_share": effective_sample_size(weights) / weights.shape[-1],
     }
-    if validation_losses is not None:
-        summary["validation_loss"] = validation_losses.double().mean(-1)
     levels = torch.tensor(_QUANTILES, dtype=weights.dtype, device=weights.device)
     for level, value in zip(_QUANTILES, torch.quantile(weights, levels, dim=-1), strict=True):
         summary[f"weight_q{round(100 * level):02d}"] = value

@@ -59,10 +59,10 @@ class HubFile:
 def fetch_hub_file(
     repository: str, name: str, *, cache: Path, endpoint: str | None = None, pause: float = 1.0
 ) -> HubFile:
-    """Bring the newest version of a file into a folder.
+    """Bring a file into a folder: the newest version at first, and later the same one, without asking.
 
-    A version that the cache of huggingface_hub holds (HF_HUB_CACHE) is not downloaded. Without a connection, the
-    version of the last download is given, or else what that cache holds.
+    A version that the cache of huggingface_hub holds (HF_HUB_CACHE) is not downloaded. Without a connection, what that
+    cache holds is given.
 
     Parameters
     ----------
@@ -90,13 +90,13 @@ def fetch_hub_file(
 
     file = _File(repository, name, cache / repository.replace("/", "--"), endpoint, pause)
     try:
-        return file.fetch()
+        return file.find_recorded() or file.fetch()
     except EntryNotFoundError as error:
         raise NoFileError(f"{repository} has no file {name}. {file.by_hand}") from error
     except HfHubHTTPError as error:
         raise HubError(f"{_refusal(repository, error)} {file.by_hand}") from error
     except (httpx2.TransportError, ConnectionError) as error:
-        earlier = file.find_earlier()
+        earlier = file.find_common()
         if earlier is None:
             message = (
                 f"{name} of {repository} did not come from the hub: {error}. What has come is kept: run again to go on"
@@ -153,13 +153,16 @@ class _File:
         )
         return file
 
-    def find_earlier(self) -> HubFile | None:
-        """Look for the last download, then in the common cache, without a connection."""
-        if self.record.exists():
-            known = read_json(self.record)
-            path = self.folder / known.pop("etag") / self.name
-            if path.exists() and sha256(path) == known["sha256"]:
-                return HubFile(path, **known)
+    def find_recorded(self) -> HubFile | None:
+        """Look for an earlier download whose bytes are still the same."""
+        if not self.record.exists():
+            return None
+        known = read_json(self.record)
+        path = self.folder / known.pop("etag") / self.name
+        return HubFile(path, **known) if path.exists() and sha256(path) == known["sha256"] else None
+
+    def find_common(self) -> HubFile | None:
+        """Look in the common cache, without a connection."""
         place = self._in_common_cache("main")
         # There, a commit is the name of the folder that holds its files.
         return place and HubFile(place, place.parent.name, sha256(place), verified=False)

@@ -39,7 +39,7 @@ def train_model(
     inputs: InputConfig,
     images: Tensor,
     rows: TrainingRows,
-    validation: tuple[Tensor, Tensor] | None,
+    validation: tuple[Tensor, Tensor],
     method: Method,
     training: ImageTraining,
     *,
@@ -53,7 +53,7 @@ def train_model(
     ----------
     images : Tensor of uint8, shape (n, height, width, 3)
         The resident array.
-    validation : pair of Tensor, shape (m,), or None
+    validation : pair of Tensor, shape (m,)
         Positions in ``images`` and classes of the validation images. They measure the loss after each epoch, and
         methods that learn their weights learn them there.
     seed : int
@@ -92,7 +92,7 @@ class _Run:
     inputs: InputConfig
     images: Tensor
     rows: TrainingRows
-    validation: tuple[Tensor, Tensor] | None
+    validation: tuple[Tensor, Tensor]
     method: Method
     training: ImageTraining
     seed: int
@@ -163,9 +163,7 @@ class _Run:
         self.optimiser.step()
         return losses.detach(), weights
 
-    def _validation_losses(self, epoch: int) -> Tensor | None:
-        if self.validation is None:
-            return None
+    def _validation_losses(self, epoch: int) -> Tensor:
         positions, targets = self.validation
         losses = cross_entropy(predict_logits(self.model, self.inputs, self.images, positions), targets)
         if not losses.isfinite().all():
@@ -184,7 +182,7 @@ class _Run:
                 return cross_entropy(function(at, pixels), targets)
 
         def validation_gradient(at: Vector, size: int) -> tuple[Tensor, Vector]:
-            positions, classes = self._known_validation()
+            positions, classes = self.validation
             chosen = torch.randint(len(positions), (size,), generator=self.generator).to(positions.device)
             shown = _normalise(_to_float(self.images[positions[chosen]]), self.inputs)
             found: list[Tensor] = []
@@ -206,7 +204,7 @@ class _Run:
     ) -> BilevelProblem:
         """All rows, augmented anew, as functions of the head's parameters or of all, in evaluation mode."""
         self.model.eval()
-        positions, classes = self._known_validation()
+        positions, classes = self.validation
         drawn = self._drawn(rows, progress.epoch, stream=1)
 
         def training_pixels(chosen: Tensor) -> Tensor:
@@ -242,11 +240,6 @@ class _Run:
         with _autocast(self.images.device):
             features = torch.cat([function.prepare(pixels(index)) for index in chosen.split(_PREDICTION_BATCH)])
         return [Part(lambda parameters: cross_entropy(function(parameters, features), targets[chosen]), chosen)]
-
-    def _known_validation(self) -> tuple[Tensor, Tensor]:
-        if self.validation is None:
-            raise ValueError(f"{type(self.method).__name__} learns its weights on validation images, and has none here")
-        return self.validation
 
     def _augmented(self, rows: TrainingRows, parameters: AugmentationParameters) -> Tensor:
         return augment(_to_float(self.images[rows.image]), rows.is_augmented, parameters, self.training.augmentation)
