@@ -17,6 +17,7 @@ configfile: "config/config.yaml"
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/common_images.smk"
 include: "workflow/rules/synthetic.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/images.smk"

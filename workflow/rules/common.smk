@@ -17,8 +17,8 @@ from fossil.config import (
     DATASETS,
     METHODS,
     PHANTOM_POSITIVE,
+    PHANTOMS,
     BilevelOptions,
-    Block,
     ConfigError,
     FossilOptions,
     Row,
@@ -27,9 +27,12 @@ from fossil.config import (
 )
 from fossil.config.arms import batches, problems
 from fossil.config.comparisons import row_key
+from fossil.config.image_blocks import image_studies, internal_study, trials, variant_overrides
 from fossil.config.synthetic_blocks import configured_levels, studies
+from fossil.config.tuning import SEARCHED, candidates, described_search
 from fossil.digest import code_digest, listing_digest, table_digest
-from fossil.reporting.catalogue import dataset_description, difficulty_description, figures, tables
+from fossil.reporting.catalogue import figures, tables
+from fossil.reporting.catalogue_images import dataset_description, difficulty_description
 
 # Jobs run the package of this checkout with the Python that runs Snakemake, unless a software environment is deployed,
 # which then comes first on the path.
@@ -71,24 +74,20 @@ IMAGES = CONFIG.images
 DATASET = CONFIG.image_dataset
 EXTERNAL = CONFIG.external_dataset
 IMAGE_DATASETS = [DATASET] if EXTERNAL is None else [DATASET, EXTERNAL]
-VARIANT = BASELINE
-IMAGE_STUDY = f"{DATASET}-internal"
+INTERNAL = internal_study(CONFIG)
 HEADLINE = SYNTHETIC.headline
 PROBLEMS = problems(CONFIG)
 BATCHES = batches(CONFIG)
 SYNTHETIC_STUDIES = studies(CONFIG)
-
-
-def internal_block():
-    """The image study: every method on its data set."""
-    rows = [Row(scenario=DATASET, method=name, variant=VARIANT, label=METHODS[name].label) for name in IMAGES.methods]
-    return Block(name="internal", title="", rows=rows, reference=row_key(DATASET, IMAGES.reference, VARIANT))
-
-
-BLOCKS = SYNTHETIC_STUDIES | {IMAGE_STUDY: [internal_block()]}
+IMAGE_STUDIES = image_studies(CONFIG)
+BLOCKS = SYNTHETIC_STUDIES | IMAGE_STUDIES
+TRIALS = trials(CONFIG)
 TABLES = tables(CONFIG, BLOCKS)
 FIGURES = figures(CONFIG, BLOCKS)
 SYNTHETIC_FIGURES = [name for name, figure in FIGURES.items() if figure.study in SYNTHETIC_STUDIES]
+IMAGE_TABLES = [name for name, table in TABLES.items() if table.study in IMAGE_STUDIES]
+IMAGE_FIGURES = [name for name, figure in FIGURES.items() if figure.study in IMAGE_STUDIES]
+TUNING_TABLES = ["proxy-top3", "tuning"] if TRIALS else []
 
 
 def in_print(dataset):
@@ -98,8 +97,10 @@ def in_print(dataset):
 
 FROZEN = IMAGES.difficulty_source == "frozen" and any(METHODS[name].uses_difficulty for name in IMAGES.methods)
 REPORTED = {f"dataset-{in_print(name)}": name for name in IMAGE_DATASETS}
-SCORED = {f"difficulty-{in_print(DATASET)}": DATASET} if FROZEN else {}
-if EXTERNAL is not None:
+TRAINED = [DATASET, *([EXTERNAL] if IMAGES.refit else [])]
+# Data sets whose own models score their training images, and MSLD v2.0, whose every image the models of another score.
+SCORED = {f"difficulty-{in_print(name)}": name for name in TRAINED if FROZEN}
+if EXTERNAL == "msld_v2":
     SCORED["msld-statistics"] = EXTERNAL
 
 
@@ -111,13 +112,14 @@ def one_of(names):
 wildcard_constraints:
     batch=one_of(BATCHES),
     method=one_of(METHODS),
-    variant=VARIANT,
+    variant=one_of({row.variant for blocks in IMAGE_STUDIES.values() for row in blocks[0].rows}),
     study=one_of(BLOCKS),
     table=one_of(TABLES),
     figure=one_of(FIGURES),
     report=one_of(REPORTED),
     scored=one_of(SCORED),
     dataset=one_of(CONFIG.datasets.available()),
+    phantom=one_of(PHANTOMS),
     fold=r"\d+",
     seed=r"\d+",
     size=r"\d+",
@@ -174,38 +176,8 @@ def train_stacked_code(wildcards):
     return stage_code("train_stacked", *sorted(map(method_module, methods)))
 
 
-def train_fold_settings(wildcards):
-    online = IMAGES.difficulty_proxy if IMAGES.difficulty_source == "online" else None
-    return as_json(
-        method=CONFIG.method_settings(wildcards.method),
-        method_name=wildcards.method,
-        fold=int(wildcards.fold),
-        seed=int(wildcards.seed),
-        training=IMAGES.training,
-        online=online if METHODS[wildcards.method].uses_difficulty else None,
-    )
-
-
-def score_difficulty_settings(wildcards):
-    return as_json(
-        proxy=IMAGES.difficulty_proxy,
-        training=IMAGES.training,
-        fold=int(wildcards.fold) if wildcards.dataset == DATASET else None,
-    )
-
-
-def score_difficulty_folds(wildcards):
-    """Folds of the data set that the baseline was trained on; of another one it scores every image."""
-    return "data/processed/{dataset}/folds.parquet" if wildcards.dataset == DATASET else []
-
-
-def scoring_model(kind):
-    """File of the ERM that scores difficulty: the image study's own run of the fold and the seed of the scores."""
-    return f"results/{DATASET}/runs/erm-{VARIANT}/fold{{fold}}-seed{IMAGES.difficulty_seed}/{kind}"
-
-
 def make_manifest_settings(wildcards):
-    if wildcards.dataset == "phantom":
+    if wildcards.dataset in PHANTOMS:
         return as_json(reader="pad_ufes_20", options={"positive": PHANTOM_POSITIVE, "allow_missing": False})
     options = getattr(CONFIG.datasets, wildcards.dataset).model_dump(
         mode="json", exclude={"root", "download", "mirror", "sha256"}
@@ -216,8 +188,8 @@ def make_manifest_settings(wildcards):
 
 
 def reader_module(dataset):
-    """Module that reads a data set's layout; the phantom has PAD-UFES-20's."""
-    return f"fossil.data.{'pad_ufes_20' if dataset == 'phantom' else dataset}"
+    """Module that reads a data set's layout; phantoms have PAD-UFES-20's."""
+    return f"fossil.data.{'pad_ufes_20' if dataset in PHANTOMS else dataset}"
 
 
 def is_local(dataset):
@@ -232,7 +204,8 @@ def dataset_root(wildcards):
 def dataset_files(wildcards):
     """Inputs of the manifest. Images of the pipeline count by their hash, those of the user by name and size."""
     root, name = dataset_root(wildcards), wildcards.dataset
-    tables = {"phantom": "metadata.csv", "pad_ufes_20": "metadata.csv", "custom": CUSTOM_TABLE and CUSTOM_TABLE.name}
+    tables = {name: "metadata.csv" for name in (*PHANTOMS, "pad_ufes_20")}
+    tables["custom"] = CUSTOM_TABLE and CUSTOM_TABLE.name
     files = {"metadata": str(Path(root) / tables[name])} if name in tables else {}
     if not is_local(name):
         files["images"] = ancient(f"{root}/images")
@@ -247,30 +220,6 @@ def folder_listing(wildcards):
     if wildcards.dataset == "custom":
         return table_digest(CUSTOM_TABLE, CONFIG.datasets.custom.image_column)
     return listing_digest(Path(dataset_root(wildcards)))
-
-
-def weights_source():
-    """Where the backbone's weights come from: none, package, hub or file."""
-    return "file" if IMAGES.weights.endswith(".safetensors") else IMAGES.weights
-
-
-def weights_file(wildcards):
-    """The user's file of weights, where there is one."""
-    return str(user_path(Path(IMAGES.weights))) if weights_source() == "file" else []
-
-
-def weights_files(wildcards):
-    return [] if IMAGES.weights == "none" else [f"data/raw/weights/{IMAGES.training.backbone}.safetensors"]
-
-
-def weights_descriptions(wildcards):
-    return [path.replace(".safetensors", ".json") for path in weights_files(wildcards)]
-
-
-def difficulty_file(wildcards):
-    if not METHODS[wildcards.method].uses_difficulty or IMAGES.difficulty_source == "online":
-        return []
-    return [f"results/{wildcards.dataset}/difficulty/fold{wildcards.fold}.parquet"]
 
 
 def existing(paths):
@@ -306,7 +255,7 @@ def histories(study):
 
 def method_histories(wildcards):
     """Epochs of the batches that train methods, as configured, on the headline scenario."""
-    wanted = {row_key(HEADLINE, method, VARIANT) for method in SYNTHETIC.methods}
+    wanted = {row_key(HEADLINE, method, BASELINE) for method in SYNTHETIC.methods}
     trained = [name for name, arms in BATCHES.items() if any(arm.key in wanted for arm in arms)]
     return existing(expand("results/synthetic/{batch}/history.parquet", batch=trained))
 
@@ -336,7 +285,7 @@ def tabulate_study_settings(wildcards):
     return as_json(
         table=wildcards.table,
         title=table.title,
-        blocks=BLOCKS[table.study],
+        blocks=BLOCKS[table.study] if table.printed else [block.unprinted() for block in BLOCKS[table.study]],
         columns=table.columns,
         notes=table.notes,
     )
@@ -344,60 +293,7 @@ def tabulate_study_settings(wildcards):
 
 def table_descriptions(wildcards):
     """What the data set's record or the problems' descriptions say goes into the notes below a table."""
-    if wildcards.table == "final-tuning":
-        return f"data/processed/{DATASET}/manifest.json"
+    study = TABLES[wildcards.table].study
+    if study in IMAGE_STUDIES:
+        return f"data/processed/{study_dataset(study)}/manifest.json"
     return expand("data/processed/synthetic/{problem}.json", problem=TABLES[wildcards.table].problems)
-
-
-def report_files(wildcards):
-    """What the report of a data set reads; one that is only external is not divided."""
-    dataset = REPORTED[wildcards.report]
-    folder = f"data/processed/{dataset}"
-    return {
-        "manifest": f"{folder}/manifest.parquet",
-        "facts": f"{folder}/manifest.json",
-        "folds": [f"{folder}/folds.parquet"] if dataset == DATASET else [],
-        "properties": f"{folder}/images-{IMAGES.training.size}.parquet",
-    }
-
-
-def report_images(wildcards):
-    return f"data/processed/{REPORTED[wildcards.report]}/images-{IMAGES.training.size}"
-
-
-def tabulate_dataset_settings(wildcards):
-    dataset = REPORTED[wildcards.report]
-    return as_json(title=dataset_description(CONFIG, dataset), label=wildcards.report)
-
-
-def score_files(wildcards):
-    """Scores of each fold's model."""
-    return expand(
-        "results/{dataset}/difficulty/fold{fold}.parquet",
-        dataset=SCORED[wildcards.scored],
-        fold=range(CONFIG.image_folds),
-    )
-
-
-def scored_file(wildcards, name):
-    return f"data/processed/{SCORED[wildcards.scored]}/{name}"
-
-
-def tabulate_difficulty_settings(wildcards):
-    title, notes = difficulty_description(CONFIG, SCORED[wildcards.scored])
-    comparable = IMAGES.difficulty_proxy == "softmax"  # the paper's
-    return as_json(title=title, label=wildcards.scored, notes=notes, comparable=comparable)
-
-
-def fold_runs(wildcards):
-    return existing(
-        expand(
-            "results/{dataset}/runs/{method}-{variant}/fold{fold}-seed{seed}/{file}",
-            dataset=wildcards.dataset,
-            method=IMAGES.methods,
-            variant=VARIANT,
-            fold=range(CONFIG.image_folds),
-            seed=IMAGES.seeds,
-            file=["run.json", "predictions.parquet", "history.parquet"],
-        )
-    )

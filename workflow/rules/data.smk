@@ -7,11 +7,11 @@
 
 rule draw_phantom:
     output:
-        metadata="data/raw/phantom/metadata.csv",
-        images=directory("data/raw/phantom/images"),
-        record="data/raw/phantom.json",
+        metadata="data/raw/{phantom}/metadata.csv",
+        images=directory("data/raw/{phantom}/images"),
+        record="data/raw/{phantom}.json",
     log:
-        "results/logs/draw_phantom.log",
+        "results/logs/draw_phantom-{phantom}.log",
     conda:
         "../../envs/train.yaml"
     threads: 8
@@ -19,7 +19,7 @@ rule draw_phantom:
         mem_mb=2000,
         runtime=30,
     params:
-        settings=as_json(phantom=CONFIG.datasets.phantom),
+        settings=lambda wildcards: as_json(phantom=getattr(CONFIG.datasets, wildcards.phantom)),
         code=stage_code("draw_phantom"),
     shell:
         "python -m fossil draw_phantom --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
@@ -154,8 +154,8 @@ rule make_folds:
         mem_mb=1000,
         runtime=10,
     params:
-        settings=as_json(
-            folds=CONFIG.image_folds,
+        settings=lambda wildcards: as_json(
+            folds=folds_of(wildcards.dataset),
             validation_fraction=IMAGES.validation_fraction,
             seed=IMAGES.fold_seed,
         ),

@@ -27,12 +27,14 @@ rule collect_stacked:
 
 rule collect_folds:
     input:
-        fold_runs,
+        lambda wildcards: fold_runs(wildcards.study),
     output:
-        metrics="results/metrics/{dataset}-internal.parquet",
-        record="results/records/collect_folds-{dataset}.json",
+        metrics="results/metrics/{study}.parquet",
+        record="results/records/collect_folds-{study}.json",
     log:
-        "results/logs/collect_folds-{dataset}.log",
+        "results/logs/collect_folds-{study}.log",
+    wildcard_constraints:
+        study=one_of(name for name in IMAGE_STUDIES if not name.endswith("-transfer")),
     conda:
         "../../envs/report.yaml"
     resources:
@@ -40,17 +42,74 @@ rule collect_folds:
         runtime=10,
     params:
         settings=lambda wildcards: as_json(
-            study=f"{wildcards.dataset}-internal",
-            dataset=wildcards.dataset,
-            methods=IMAGES.methods,
-            folds=CONFIG.image_folds,
+            study=wildcards.study,
+            rows=IMAGE_STUDIES[wildcards.study][0].rows,
+            folds=folds_of(study_dataset(wildcards.study)),
             seeds=IMAGES.seeds,
         ),
         code=stage_code("collect_folds"),
-        runs=lambda wildcards: f"results/{wildcards.dataset}/runs",
+        runs=lambda wildcards: f"results/{study_dataset(wildcards.study)}/runs",
     shell:
         "python -m fossil collect_folds --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
         "--runs {params.runs} --metrics {output.metrics}"
+
+
+rule collect_trials:
+    input:
+        trial_runs,
+    output:
+        metrics=f"results/metrics/{DATASET}-trials.parquet",
+        record="results/records/collect_trials.json",
+    log:
+        "results/logs/collect_trials.log",
+    conda:
+        "../../envs/report.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        settings=as_json(
+            study=f"{DATASET}-trials",
+            rows=trial_rows(),
+            folds=IMAGES.tuning.folds,
+            seeds=IMAGES.tuning.seeds,
+            role="validation",
+        ),
+        code=stage_code("collect_folds"),
+        runs=f"results/{DATASET}/trials",
+    shell:
+        "python -m fossil collect_folds --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "--runs {params.runs} --metrics {output.metrics}"
+
+
+rule collect_transfer:
+    input:
+        runs=lambda wildcards: external_runs(wildcards.study),
+        internal=f"results/metrics/{INTERNAL}.parquet",
+    output:
+        metrics="results/metrics/{study}.parquet",
+        record="results/records/collect_transfer-{study}.json",
+    log:
+        "results/logs/collect_transfer-{study}.log",
+    wildcard_constraints:
+        study=one_of(name for name in IMAGE_STUDIES if name.endswith("-transfer")),
+    conda:
+        "../../envs/report.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        settings=lambda wildcards: as_json(
+            study=wildcards.study,
+            block=IMAGE_STUDIES[wildcards.study][0],
+            folds=CONFIG.image_folds,
+            seeds=IMAGES.seeds,
+        ),
+        code=stage_code("collect_transfer"),
+        runs=f"results/{EXTERNAL}/transfer",
+    shell:
+        "python -m fossil collect_transfer --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "--runs {params.runs} --internal {input.internal} --metrics {output.metrics}"
 
 
 rule compare_methods:

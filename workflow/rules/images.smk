@@ -1,4 +1,4 @@
-# The image study: one job a (method, variant, fold, seed), and before it the difficulty of each fold's images.
+# The studies on images: the difficulty of each fold's images, the search for options, and one job a training.
 #
 # Arrays and weights are large, so that Snakemake would go by their times. They are ancient here, and the small JSON file
 # beside each, with its hash, is the input that counts.
@@ -7,11 +7,11 @@
 rule score_difficulty:
     input:
         manifest="data/processed/{dataset}/manifest.parquet",
-        folds=score_difficulty_folds,
+        folds="data/processed/{dataset}/folds.parquet",
         images=ancient(f"data/processed/{{dataset}}/images-{IMAGES.training.size}.npy"),
         images_description=f"data/processed/{{dataset}}/images-{IMAGES.training.size}.json",
-        model=ancient(scoring_model("model.safetensors")),
-        model_record=scoring_model("run.json"),
+        model=ancient(scoring_model("{dataset}", "model.safetensors")),
+        model_record=scoring_model("{dataset}", "run.json"),
     output:
         scores="results/{dataset}/difficulty/fold{fold}.parquet",
         record="results/{dataset}/difficulty/fold{fold}.json",
@@ -41,6 +41,7 @@ rule train_fold:
         difficulty=difficulty_file,
         weights=ancient(weights_files),
         weights_description=weights_descriptions,
+        tuned=tuned_file,
     output:
         predictions="results/{dataset}/runs/{method}-{variant}/fold{fold}-seed{seed}/predictions.parquet",
         history="results/{dataset}/runs/{method}-{variant}/fold{fold}-seed{seed}/history.parquet",
@@ -56,9 +57,127 @@ rule train_fold:
         runtime=120,
     params:
         settings=train_fold_settings,
-        code=lambda wildcards: stage_code("train_fold", method_module(wildcards.method)),
+        code=train_fold_code,
+    shell:
+        "python -m fossil train_fold --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "--manifest {input.manifest} --folds {input.folds} --images {input.images} "
+        "--difficulty {input.difficulty} --weights {input.weights} --tuned {input.tuned} "
+        "--predictions {output.predictions} --history {output.history} --model {output.model}"
+
+
+rule train_trial:
+    input:
+        manifest="data/processed/{dataset}/manifest.parquet",
+        folds="data/processed/{dataset}/folds.parquet",
+        images=ancient(f"data/processed/{{dataset}}/images-{IMAGES.training.size}.npy"),
+        images_description=f"data/processed/{{dataset}}/images-{IMAGES.training.size}.json",
+        difficulty=difficulty_file,
+        weights=ancient(weights_files),
+        weights_description=weights_descriptions,
+    output:
+        predictions="results/{dataset}/trials/{method}-{variant}/fold{fold}-seed{seed}/predictions.parquet",
+        history="results/{dataset}/trials/{method}-{variant}/fold{fold}-seed{seed}/history.parquet",
+        record="results/{dataset}/trials/{method}-{variant}/fold{fold}-seed{seed}/run.json",
+    log:
+        "results/logs/train_trial/{dataset}-{method}-{variant}-fold{fold}-seed{seed}.log",
+    wildcard_constraints:
+        variant=one_of(TRIAL_VARIANTS),
+    conda:
+        "../../envs/train.yaml"
+    threads: IMAGES.training.threads
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        settings=train_trial_settings,
+        code=train_fold_code,
     shell:
         "python -m fossil train_fold --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
         "--manifest {input.manifest} --folds {input.folds} --images {input.images} "
         "--difficulty {input.difficulty} --weights {input.weights} "
-        "--predictions {output.predictions} --history {output.history} --model {output.model}"
+        "--predictions {output.predictions} --history {output.history}"
+
+
+rule select_options:
+    input:
+        trial_runs,
+    output:
+        options="results/{dataset}/tuned/{method}-{variant}.json",
+        record="results/records/select_options-{dataset}-{method}-{variant}.json",
+    log:
+        "results/logs/select_options-{dataset}-{method}-{variant}.log",
+    wildcard_constraints:
+        variant=one_of(SEARCHED),
+    conda:
+        "../../envs/report.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        settings=lambda wildcards: as_json(
+            dataset=wildcards.dataset,
+            method=wildcards.method,
+            candidates=candidates(CONFIG, wildcards.method),
+            folds=IMAGES.tuning.folds,
+            seeds=IMAGES.tuning.seeds,
+            rule=wildcards.variant,
+        ),
+        code=stage_code("select_options"),
+        runs=lambda wildcards: f"results/{wildcards.dataset}/trials",
+    shell:
+        "python -m fossil select_options --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "--runs {params.runs} --options {output.options}"
+
+
+rule score_external:
+    input:
+        manifest="data/processed/{dataset}/manifest.parquet",
+        images=ancient(f"data/processed/{{dataset}}/images-{IMAGES.training.size}.npy"),
+        images_description=f"data/processed/{{dataset}}/images-{IMAGES.training.size}.json",
+        model=ancient(scoring_model(DATASET, "model.safetensors")),
+        model_record=scoring_model(DATASET, "run.json"),
+    output:
+        scores="results/{dataset}/transfer/difficulty/fold{fold}.parquet",
+        record="results/{dataset}/transfer/difficulty/fold{fold}.json",
+    log:
+        "results/logs/score_external/{dataset}-fold{fold}.log",
+    conda:
+        "../../envs/train.yaml"
+    threads: IMAGES.training.threads
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        settings=as_json(proxy=IMAGES.difficulty_proxy, training=IMAGES.training, fold=None),
+        code=stage_code("score_difficulty"),
+    shell:
+        "python -m fossil score_difficulty --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "--manifest {input.manifest} --images {input.images} --model {input.model} "
+        "--model-record {input.model_record} --scores {output.scores}"
+
+
+rule predict_external:
+    input:
+        manifest="data/processed/{dataset}/manifest.parquet",
+        images=ancient(f"data/processed/{{dataset}}/images-{IMAGES.training.size}.npy"),
+        images_description=f"data/processed/{{dataset}}/images-{IMAGES.training.size}.json",
+        models=ancient(transferred_files("model.safetensors")),
+        model_records=transferred_files("run.json"),
+    output:
+        predictions="results/{dataset}/transfer/{method}-{variant}/predictions.parquet",
+        record="results/{dataset}/transfer/{method}-{variant}/run.json",
+    log:
+        "results/logs/predict_external/{dataset}-{method}-{variant}.log",
+    conda:
+        "../../envs/train.yaml"
+    threads: IMAGES.training.threads
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        settings=predict_external_settings,
+        code=stage_code("predict_external"),
+    shell:
+        "python -m fossil predict_external --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "--manifest {input.manifest} --images {input.images} --models {input.models} "
+        "--model-records {input.model_records} --predictions {output.predictions}"

@@ -153,6 +153,35 @@ rule tabulate_difficulty:
         "--scores {input.scores} --manifest {input.manifest} --facts {input.facts} --printed {input.printed} --tex {output.tex} --csv {output.csv}"
 
 
+rule tabulate_tuning:
+    input:
+        trials=f"results/metrics/{DATASET}-trials.parquet",
+        internal=f"results/metrics/{INTERNAL}.parquet",
+        chosen=chosen_options,
+        printed=os.path.relpath(Path(workflow.basedir) / "workflow/reported.csv"),
+    output:
+        top_tex="results/tables/proxy-top3.tex",
+        top_csv="results/tables/proxy-top3.csv",
+        options_tex="results/tables/tuning.tex",
+        options_csv="results/tables/tuning.csv",
+        record="results/records/tabulate_tuning.json",
+    log:
+        "results/logs/tabulate_tuning.log",
+    conda:
+        "../../envs/report.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        settings=tabulate_tuning_settings,
+        code=stage_code("tabulate_tuning"),
+        labels=LABELS,
+    shell:
+        "python -m fossil tabulate_tuning --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "--trials {input.trials} --internal {input.internal} --chosen {input.chosen} --printed {input.printed} "
+        "--top-tex {output.top_tex} --top-csv {output.top_csv} --options-tex {output.options_tex} --options-csv {output.options_csv}"
+
+
 rule synthetic:
     input:
         expand("results/tables/{table}.{kind}", table=SYNTHETIC_STUDIES, kind=["tex", "csv"]),
@@ -170,8 +199,9 @@ rule images:
     input:
         rules.datasets.input,
         expand("results/tables/{scored}.{kind}", scored=SCORED, kind=["tex", "csv"]),
-        expand("results/tables/final-tuning.{kind}", kind=["tex", "csv"]),
-        expand("results/figures/padufes-tradeoff.{kind}", kind=["pdf", "png"]),
+        expand("results/tables/{table}.{kind}", table=IMAGE_TABLES, kind=["tex", "csv"]),
+        expand("results/figures/{figure}.{kind}", figure=IMAGE_FIGURES, kind=["pdf", "png"]),
+        expand("results/tables/{table}.{kind}", table=TUNING_TABLES, kind=["tex", "csv"]),
 
 
 rule theory:

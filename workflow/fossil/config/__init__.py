@@ -17,6 +17,7 @@ from fossil.config.comparisons import ANY, GRID_FACTORS, Block, Row
 from fossil.config.datasets import (
     DATASETS,
     PHANTOM_POSITIVE,
+    PHANTOMS,
     DatasetName,
     Datasets,
     PadUfes20Dataset,
@@ -41,6 +42,7 @@ from fossil.config.strict import (
     Name,
     Strict,
     explain,
+    laid_over,
     read_typed,
 )
 from fossil.config.studies import (
@@ -58,6 +60,7 @@ from fossil.config.studies import (
     SyntheticStudy,
     SyntheticTraining,
 )
+from fossil.config.tuning import Candidate, Tuning
 
 __all__ = [
     "ANY",
@@ -67,11 +70,13 @@ __all__ = [
     "METHODS",
     "PACKAGED_BACKBONES",
     "PAPER_SEEDS",
+    "PHANTOMS",
     "PHANTOM_POSITIVE",
     "Augmentation",
     "AugmentationPolicy",
     "BilevelOptions",
     "Block",
+    "Candidate",
     "Config",
     "ConfigError",
     "CurriculumOptions",
@@ -98,7 +103,9 @@ __all__ = [
     "SyntheticStudy",
     "SyntheticTraining",
     "TemperatureOptions",
+    "Tuning",
     "explain",
+    "laid_over",
     "load_config",
     "read_typed",
 ]
@@ -135,8 +142,11 @@ class Config(Strict):
             fossil = FossilOptions.model_validate(self.methods.get("fossil", {}))
             problems += checks.grid_problems(self.synthetic, fossil)
         problems += checks.dataset_problems(self.datasets, self.images)
+        if not problems:
+            problems += checks.tuning_problems(self)
+            problems += checks.external_problems(self)
         if not problems and self.image_dataset == "phantom":
-            problems += checks.phantom_problems(self.datasets.phantom, self.images.folds)
+            problems += checks.phantom_problems("phantom", self.datasets.phantom, self.images.folds)
         if problems:
             raise ValueError("\n".join(dict.fromkeys(problems)))
         return self
@@ -144,7 +154,7 @@ class Config(Strict):
     def method_settings(self, name: str, overrides: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Resolve a method: where its class is, and every option; overrides are laid over what is configured."""
         entry = METHODS[name]
-        options = entry.options.model_validate(_laid_over(self.methods.get(name, {}), overrides or {}))
+        options = entry.options.model_validate(laid_over(self.methods.get(name, {}), overrides or {}))
         return {"target": entry.target, "options": options.model_dump(mode="json")}
 
     @property
@@ -155,19 +165,16 @@ class Config(Strict):
     @property
     def external_dataset(self) -> DatasetName | None:
         """Name of the data set that models of the image study are tried on without having seen it, if there is one."""
-        there = "msld_v2" in self.datasets.available() and self.image_dataset != "msld_v2"
-        return "msld_v2" if there else None
+        if "msld_v2" in self.datasets.available() and self.image_dataset != "msld_v2":
+            return "msld_v2"
+        drawn = self.image_dataset == "phantom" and (self.images.transfer or self.images.refit)
+        return "phantom_external" if drawn else None
 
     @property
     def image_folds(self) -> int:
         """Number of divisions of the image study's data set; a split column of one's own gives one."""
         given = self.image_dataset == "custom" and self.datasets.custom.split_column is not None
         return 1 if given else self.images.folds
-
-
-def _laid_over(values: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
-    inner = {k: _laid_over(values.get(k) or {}, v) if isinstance(v, Mapping) else v for k, v in overrides.items()}
-    return {**values, **inner}
 
 
 def load_config(values: Mapping[str, Any]) -> Config:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -16,6 +16,10 @@ from fossil.config.studies import (
     Statistics,
     SyntheticStudy,
 )
+from fossil.config.tuning import candidates, searches, variants_of
+
+if TYPE_CHECKING:
+    from fossil.config import Config
 
 
 def weights_problems(study: ImageStudy) -> list[str]:
@@ -92,6 +96,8 @@ def study_problems(key: str, study: SyntheticStudy | ImageStudy) -> list[str]:
 
 def dataset_problems(datasets: Datasets, study: ImageStudy) -> list[str]:
     """Check that the image study's data set is there and that it is clear which one it is."""
+    if study.dataset == "phantom_external":
+        return ["images.dataset: phantom_external is what models are tried on, and not trained on; take phantom"]
     found = datasets.available()
     needs = {"pad_ufes_20": "root or download", "msld_v2": "root or download", "custom": "table"}
     if study.dataset is not None and study.dataset not in found:
@@ -107,13 +113,60 @@ def dataset_problems(datasets: Datasets, study: ImageStudy) -> list[str]:
     return []
 
 
-def phantom_problems(phantom: PhantomDataset, folds: int) -> list[str]:
+def tuning_problems(config: Config) -> list[str]:
+    """Check that candidates are what their methods can be, and that the folds of the search are there."""
+    tuning = config.images.tuning
+    problems = [f"images.tuning.grids.{name}: {_unknown([name])}" for name in tuning.grids if name not in METHODS]
+    if problems:
+        return problems
+    for method, grid in tuning.grids.items():
+        twice = [key for key, values in grid.items() if len({repr(value) for value in values}) < len(values)]
+        problems += [f"images.tuning.grids.{method}.{key}: {grid[key]} names one twice" for key in twice]
+        try:
+            found = candidates(config, method)
+        except ValidationError as error:
+            problems += [f"images.tuning.grids.{method}: {problem}" for problem in explain(error)]
+        else:
+            names = [candidate.variant for candidate in found]
+            if len(set(names)) < len(names):
+                problems.append(f"images.tuning.grids.{method}: candidates that differ have one name: {names}")
+    if len(set(config.images.variants)) < len(config.images.variants):
+        problems.append(f"images.variants: {config.images.variants} names one twice")
+    if problems:
+        return problems
+    if searches(config) and tuning.folds > config.image_folds:
+        problems.append(f"images.tuning.folds: {tuning.folds} of {config.image_folds} folds")
+    if len(set(tuning.seeds)) < len(tuning.seeds):
+        problems.append(f"images.tuning.seeds: {tuning.seeds} names one twice")
+    return problems + [
+        f"images.variants: {config.images.variants} leave {method} without a row; add baseline"
+        for method in config.images.methods
+        if not variants_of(config, method)
+    ]
+
+
+def external_problems(config: Config) -> list[str]:
+    """Check that what models are tried or trained on elsewhere is another data set, and fit to be trained on."""
+    external = config.external_dataset
+    if config.images.refit and external is None:
+        return ["images.refit: there is no external data set; name datasets.msld_v2.root, or set it to false"]
+    if config.images.refit and external == "msld_v2" and config.datasets.msld_v2.construction == "paper":
+        return ["images.refit: MSLD v2.0 is trained on with datasets.msld_v2.construction: originals only"]
+    if external != "phantom_external":
+        return []
+    first, second = config.datasets.phantom, config.datasets.phantom_external
+    if first.seed == second.seed:
+        return [f"datasets.phantom_external.seed: {second.seed} is that of datasets.phantom; take another"]
+    return phantom_problems("phantom_external", second, config.images.folds if config.images.refit else 1)
+
+
+def phantom_problems(name: str, phantom: PhantomDataset, folds: int) -> list[str]:
     """Check that every fold can test both classes."""
     malignant = round(phantom.images / (1 + phantom.imbalance_ratio))
     if malignant >= folds:
         return []
     return [
-        f"datasets.phantom: {phantom.images} images at imbalance_ratio = {phantom.imbalance_ratio:g} have {malignant} "
+        f"datasets.{name}: {phantom.images} images at imbalance_ratio = {phantom.imbalance_ratio:g} have {malignant} "
         f"malignant ones, fewer than images.folds = {folds}"
     ]
 

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from fossil.config.strict import Name, Seed, Strict
 
-Variant = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
+Variant = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_.-]*$")]
 
 GRID_FACTORS = ("schedule", "class_term", "warmup_epochs", "difficulty_source")
 """Factors of the grid of FOSSIL's options."""
@@ -23,8 +23,8 @@ AUGMENTED = "_augmented"
 class Row(Strict):
     """Runs of one method, with one set of options, on one scenario or data set, and how they are called in print.
 
-    ``printed`` is the method's name in the paper's table, and null where that has no such row. ``levels`` are those of
-    a grid's factors, by factor.
+    ``printed`` is the method's name in the paper's table, and null where that has no such row; ``printed_variant`` is
+    what the table calls the variant. ``levels`` are those of a grid's factors, by factor.
     """
 
     scenario: Name
@@ -32,6 +32,7 @@ class Row(Strict):
     variant: Variant
     label: str
     printed: str | None = None
+    printed_variant: str = ""
     levels: dict[str, str] = Field({})
 
     @property
@@ -68,6 +69,11 @@ class Block(Strict):
         if self.reference not in keys:
             raise ValueError(f"block {self.name}: the reference {self.reference} is not among {keys}")
         return self
+
+    def unprinted(self) -> Self:
+        """Take the paper's names away from the rows, which then stand without its numbers."""
+        rows = [row.model_copy(update={"printed": None}) for row in self.rows]
+        return self.model_copy(update={"rows": rows, "printed_ratio": ""})
 
 
 def row_key(scenario: str, method: str, variant: str) -> str:

@@ -7,17 +7,21 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PositiveInt
 
-from fossil.config.strict import Seed, Strict
+from fossil.config.strict import Probability, Seed, Strict
 
-DatasetName = Literal["phantom", "pad_ufes_20", "msld_v2", "custom"]
+DatasetName = Literal["phantom", "phantom_external", "pad_ufes_20", "msld_v2", "custom"]
 
 DATASETS: dict[str, str] = {
     "phantom": "Phantom data (drawn by the pipeline, no patients)",
+    "phantom_external": "Phantom data of another look (drawn by the pipeline, no patients)",
     "pad_ufes_20": "PAD-UFES-20",
     "msld_v2": "MSLD v2.0",
     "custom": "Own data",
 }
 """How the data sets are called in print."""
+
+PHANTOMS: tuple[DatasetName, ...] = ("phantom", "phantom_external")
+"""The data sets that the pipeline draws."""
 
 PHANTOM_POSITIVE = ["MALIGNANT"]
 """Diagnosis of the phantom's positive class."""
@@ -31,6 +35,19 @@ class PhantomDataset(Strict):
     imbalance_ratio: Annotated[float, Field(ge=1)] = Field(9.0, description="Benign images for one malignant image.")
     images_per_patient: Annotated[float, Field(ge=1)] = Field(1.7, description="Mean number of images a patient.")
     seed: Seed = Field(20260, description="Seed of the drawing.")
+    shift: Probability = Field(
+        0.0,
+        description="How far skin and camera are from those of the first phantom: darker skin, dimmer and colder "
+        "light, less contrast, more blur. 0: not at all.",
+    )
+
+
+class ExternalPhantomDataset(PhantomDataset):
+    """A second phantom of another look, which models that were trained on the first are tried on."""
+
+    images: Annotated[int, Field(ge=60)] = Field(300, description="Images.")
+    seed: Seed = Field(20261, description="Seed of the drawing.")
+    shift: Probability = Field(0.5, description="How far skin and camera are from those of the first phantom.")
 
 
 class PadUfes20Dataset(Strict):
@@ -111,14 +128,15 @@ class Datasets(Strict):
     """Image data sets. images.dataset says which one the image study takes."""
 
     phantom: PhantomDataset = PhantomDataset()
+    phantom_external: ExternalPhantomDataset = ExternalPhantomDataset()
     pad_ufes_20: PadUfes20Dataset = PadUfes20Dataset()
     msld_v2: MsldV2Dataset = MsldV2Dataset()
     custom: CustomDataset = CustomDataset()
 
     def available(self) -> list[DatasetName]:
-        """Name the data sets that are there or can be made; the phantom always can."""
+        """Name the data sets that are there or can be made; phantoms always can."""
         msld = self.msld_v2.root is not None or self.msld_v2.download
-        return ["phantom", *self.photographs(), *(["msld_v2"] if msld else [])]
+        return [*PHANTOMS, *self.photographs(), *(["msld_v2"] if msld else [])]
 
     def photographs(self) -> list[DatasetName]:
         """Name the data sets of photographs that are there to train on, where images.dataset names none."""

@@ -34,6 +34,12 @@ def read_typed(value: Any) -> Any:
     return yaml.safe_load(value) if isinstance(value, str) else value
 
 
+def laid_over(values: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """Lay a mapping over another one, key by key, also within the mappings that both hold."""
+    inner = {k: laid_over(values.get(k) or {}, v) if isinstance(v, Mapping) else v for k, v in overrides.items()}
+    return {**values, **inner}
+
+
 def explain(error: ValidationError) -> list[str]:
     """Say each problem in one line: the key, what was expected and what was found."""
     return [_explain(problem) for problem in error.errors()]

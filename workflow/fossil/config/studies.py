@@ -9,6 +9,7 @@ from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, Pos
 from fossil.config.datasets import DatasetName
 from fossil.config.methods import ClassTerm, Schedule, methods_of
 from fossil.config.strict import Fraction, Name, Seed, Strict
+from fossil.config.tuning import ImageVariant, Tuning
 
 PACKAGED_BACKBONES = ("tf_efficientnet_lite0",)
 """Backbones whose ImageNet weights an installed Python package carries."""
@@ -180,7 +181,24 @@ class ImageStudy(Strict):
         "the phantom where neither is.",
     )
     methods: list[Name] = Field(methods_of("images"), description="Methods, in the order of the tables.")
-    reference: Name = Field("fossil", description="The method that every other one is compared with.")
+    variants: list[ImageVariant] = Field(
+        ["baseline", "tuned"],
+        description="Options that a method is trained with. baseline: as configured; tuned: the best of its grid; "
+        "equal-budget: the best of as many candidates as every method has, where its grid has more; printed: as the "
+        "paper's table of tuned options has them. Methods without options to tune have the baseline alone.",
+        min_length=1,
+    )
+    tuning: Tuning = Tuning()
+    transfer: bool = Field(
+        True,
+        description="Try every trained model on the external data set: MSLD v2.0 where it is set, or for the phantom a "
+        "second phantom.",
+    )
+    refit: bool = Field(False, description="Also train and test every method on the external data set, in folds.")
+    reference: Name = Field(
+        "fossil",
+        description="The method that every row is compared with: its tuned variant, or the first of images.variants.",
+    )
     seeds: list[Seed] = Field([42, 77, 123], description="Seeds of the training.")
     folds: Annotated[int, Field(ge=2)] = Field(3, description="Cross-validation folds, grouped by patient.")
     fold_seed: Seed = Field(42, description="Seed of the folds.")

@@ -102,8 +102,7 @@ def _held_against_the_paper(config: Config, study: str, block: Block) -> Block:
     ours = scenario.model_dump(exclude={"validation_fraction", "standardise"})
     if any(ours == SyntheticScenario(imbalance_ratio=ratio).model_dump(include=set(ours)) for ratio in ratios):
         return block
-    rows = [row.model_copy(update={"printed": None}) for row in block.rows]
-    return block.model_copy(update={"rows": rows, "printed_ratio": ""})
+    return block.unprinted()
 
 
 def _paper_pairing(config: Config, printed: dict[str, str]) -> Iterator[Block]:

@@ -41,6 +41,9 @@ IDEAL_AUC = 0.935
 
 _BATCH = 8
 
+_DIM_LIGHT = np.array([0.45, 0.35, 0.25])
+"""What a whole shift takes of the light, by channel: it is dimmer and bluer."""
+
 
 def draw_phantom(options: PhantomDataset, *, metadata: Path, images: Path, threads: int = 1) -> None:
     """Draw the data set in the layout of PAD-UFES-20; equal options give equal bytes, whatever the threads.
@@ -73,7 +76,7 @@ def draw_phantom(options: PhantomDataset, *, metadata: Path, images: Path, threa
     table = _plan_images(planned, options)
     malignant = (table["diagnostic"] == "MALIGNANT").to_numpy()
     severity = _draw_severity(planned, malignant)
-    scenes = _plan_scenes(planned, severity, patient=table["patient_id"].factorize()[0])
+    scenes = _plan_scenes(planned, severity, patient=table["patient_id"].factorize()[0], shift=options.shift)
     with _atomic_folder(images, cleared=metadata) as folder:
 
         def draw_batch(start: int, rng: np.random.Generator) -> Floats:
@@ -149,10 +152,13 @@ def _draw_severity(rng: np.random.Generator, malignant: NDArray[np.bool_]) -> ND
     return severity
 
 
-def _plan_scenes(rng: np.random.Generator, severity: NDArray[np.float64], *, patient: NDArray[np.int64]) -> Scenes:
+def _plan_scenes(
+    rng: np.random.Generator, severity: NDArray[np.float64], *, patient: NDArray[np.int64], shift: float
+) -> Scenes:
     """Draw what each image is to show; the images of a patient share skin and light.
 
-    The mean of an image's four signs is its severity, but for the few signs that would leave [0, 1].
+    The mean of an image's four signs is its severity, but for the few signs that would leave [0, 1]. What a shift
+    changes is skin, light and camera, and never the signs.
     """
     n, n_patients = len(severity), patient.max() + 1
     jitter = rng.normal(0, 0.12, (n, 4))
@@ -160,14 +166,18 @@ def _plan_scenes(rng: np.random.Generator, severity: NDArray[np.float64], *, pat
     warmth = rng.normal(0, 0.03, (n_patients, 1)) * [1, 0, -1]
     return Scenes(
         signs=signs,
-        tone=rng.beta(1.3, 2.5, n_patients)[patient],
+        tone=_towards_one(rng.beta(1.3, 2.5, n_patients), 0.6 * shift)[patient],
         tint=rng.normal(0, 0.015, (n_patients, 3))[patient],
-        light=(rng.uniform(0.88, 1.05, (n_patients, 1)) + warmth)[patient],
+        light=(rng.uniform(0.88, 1.05, (n_patients, 1)) + warmth)[patient] * (1 - shift * _DIM_LIGHT),
         slope=rng.normal(0, 0.06, (n_patients, 2))[patient],
-        contrast=0.3 + 0.7 * rng.beta(2.0, 1.0, n),
-        blur=0.012 + rng.gamma(0.6, 0.03, n),
+        contrast=(0.3 + 0.7 * rng.beta(2.0, 1.0, n)) * (1 - 0.4 * shift),
+        blur=0.012 + rng.gamma(0.6, 0.03, n) + 0.03 * shift,
         hairs=np.minimum(rng.poisson(rng.gamma(0.6, 3.5, n)), MAX_HAIRS),
     )
+
+
+def _towards_one(values: Floats, share: float) -> Floats:
+    return values + share * (1 - values)
 
 
 @contextmanager

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fossil.config import BASELINE, Block
+from fossil.config import Block, Row
 from fossil.evaluation.metrics import METRICS, prediction_metrics, training_metrics
 from fossil.files import read_json
 
 _RUN = ["scenario", "method", "variant", "seed"]
 _KEYS = ["study", "scenario", "method", "variant", "fold", "seed"]
+Role = Literal["validation", "test"]
 _Metrics = Callable[[NDArray[np.float64], NDArray[np.float64]], Mapping[str, NDArray[np.float64]]]
 
 
@@ -56,27 +57,27 @@ def collect_stacked(
         folders = " and ".join(str(folder) for folder, job in jobs.items() if twice[0] in job.index)
         raise CollectError(f"{_name(twice[0])} is in {folders}; delete all but one of these folders")
     runs = found.reindex(wanted)
-    return _long(runs.assign(status=runs["status"].fillna("missing"), fold=None).reset_index(), study)
+    return long_table(runs.assign(status=runs["status"].fillna("missing"), fold=None).reset_index(), study, METRICS)
 
 
 def collect_folds(
-    root: Path, *, study: str, dataset: str, methods: Sequence[str], folds: int, seeds: Sequence[int]
+    root: Path, *, study: str, rows: Sequence[Row], folds: int, seeds: Sequence[int], role: Role = "test"
 ) -> pd.DataFrame:
-    """Compute the metrics of an image study on its test images: ``root/{method}-{variant}/fold{f}-seed{s}``.
+    """Compute the metrics of trainings in folds: ``root/{method}-{variant}/fold{f}-seed{s}``.
 
-    The columns are those of `collect_stacked`; the scenario is the data set's name.
+    The columns are those of `collect_stacked`. The images measured are those of a role.
     """
     runs = [
         {
-            **{"scenario": dataset, "method": method, "variant": BASELINE, "fold": fold, "seed": seed},
-            **_fold_run(root / f"{method}-{BASELINE}" / f"fold{fold}-seed{seed}"),
+            **{"scenario": row.scenario, "method": row.method, "variant": row.variant, "fold": fold, "seed": seed},
+            **_fold_run(root / f"{row.method}-{row.variant}" / f"fold{fold}-seed{seed}", role),
         }
-        for method, fold, seed in product(methods, range(folds), seeds)
+        for row, fold, seed in product(rows, range(folds), seeds)
     ]
-    return _long(pd.DataFrame(runs), study)
+    return long_table(pd.DataFrame(runs), study, METRICS)
 
 
-def _fold_run(folder: Path) -> dict[str, Any]:
+def _fold_run(folder: Path, role: Role) -> dict[str, Any]:
     """Status of a run and, where it is ok, its metrics."""
     if not (folder / "run.json").exists():
         return {"status": "missing"}
@@ -84,12 +85,12 @@ def _fold_run(folder: Path) -> dict[str, Any]:
     if status != "ok":
         return {"status": status}
     predictions = pd.read_parquet(folder / "predictions.parquet", columns=["role", "target", "probability"])
-    test = predictions[predictions["role"] == "test"]
+    shown = predictions[predictions["role"] == role]
     history = pd.read_parquet(folder / "history.parquet", columns=["epoch", "validation_loss", "n_eff"])
     history = history.sort_values("epoch")
     return {
         "status": status,
-        **prediction_metrics(test["target"], test["probability"]),
+        **prediction_metrics(shown["target"], shown["probability"]),
         **training_metrics(history["validation_loss"], history["n_eff"]),
     }
 
@@ -129,15 +130,26 @@ def _measure(
     return pd.concat(parts)
 
 
-def _long(runs: pd.DataFrame, study: str) -> pd.DataFrame:
-    """One row a run and metric, from one row a run."""
+def long_table(runs: pd.DataFrame, study: str, names: Sequence[str]) -> pd.DataFrame:
+    """Make one row a run and metric from one row a run.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        scenario, method, variant, fold, seed, status, and a column a metric; one that lacks is NaN throughout.
+
+    Raises
+    ------
+    CollectError
+        Where every run is missing.
+    """
     if (runs["status"] == "missing").all():
         raise CollectError(
             f"study {study}: none of its runs is there; set allow_missing_runs: false, so that they are made"
         )
-    values = runs.reindex(columns=METRICS).to_numpy(dtype=np.float64)
+    values = runs.reindex(columns=names).to_numpy(dtype=np.float64)
     keys = runs.assign(study=study)[[*_KEYS, "status"]]
-    table = keys.loc[keys.index.repeat(len(METRICS))].assign(metric=np.tile(METRICS, len(runs)), value=values.ravel())
+    table = keys.loc[keys.index.repeat(len(names))].assign(metric=np.tile(names, len(runs)), value=values.ravel())
     table = table.astype({"fold": "Int64", "seed": "int64", "status": "str"})
     return table[[*_KEYS, "metric", "value", "status"]].reset_index(drop=True)
 

@@ -10,7 +10,7 @@ from fossil.evaluation.regret import area_under_regret_curve, dynamic_regret_ter
 THRESHOLD = 0.5
 CALIBRATION_BINS = 10
 
-METRICS = (
+PREDICTION_METRICS = (
     "auc",
     "balanced_accuracy",
     "recall",
@@ -22,11 +22,8 @@ METRICS = (
     "expected_calibration_error",
     "brier_score",
     "area_under_risk_coverage",
-    "static_regret",
-    "dynamic_regret",
-    "area_under_regret_curve",
-    "n_eff",
 )
+METRICS = (*PREDICTION_METRICS, "static_regret", "dynamic_regret", "area_under_regret_curve", "n_eff")
 
 
 def prediction_metrics(targets: ArrayLike, probabilities: ArrayLike) -> dict[str, NDArray[np.float64]]:

@@ -2,40 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from fossil.config import BASELINE, DATASETS, Block, Config, DatasetName
+from fossil.config import BASELINE, Block, Config
 from fossil.config.comparisons import row_key
 from fossil.config.synthetic_blocks import augmented_scenario
+from fossil.reporting.catalogue_images import image_figures, image_tables
+from fossil.reporting.entries import Figure, Source, Table
 
 _MAIN_COLUMNS = ("auc", "balanced_accuracy", "recall", "g_mean", "dynamic_regret", "balanced_error")
 _SHORT_COLUMNS = ("auc", "balanced_accuracy", "g_mean", "dynamic_regret", "balanced_error")
-_IMAGE_COLUMNS = (
-    *("auc", "balanced_accuracy", "g_mean", "f1", "recall"),
-    *("static_regret", "dynamic_regret", "area_under_regret_curve"),
-)
-Source = Literal["metrics", "histories", "curves"]
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table: its study, the start of its caption, its metrics, sentences below it, and the problems it is about."""
-
-    study: str
-    title: str
-    columns: tuple[str, ...]
-    notes: tuple[str, ...] = ()
-    problems: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A figure: its study, what it draws (the study's metrics or epochs, or the theory's curves) and its options."""
-
-    study: str
-    source: Source
-    options: dict[str, Any]
 
 
 def tables(config: Config, blocks: dict[str, list[Block]]) -> dict[str, Table]:
@@ -74,11 +50,7 @@ def tables(config: Config, blocks: dict[str, list[Block]]) -> dict[str, Table]:
             both,
         ),
     }
-    found = {name: table for name, table in found.items() if name in blocks}
-    dataset = config.image_dataset
-    title = f"{dataset_description(config, dataset)}: every method as configured, before tuning."
-    notes = (_dependence(config), *_copies_of_images(config))
-    return found | {"final-tuning": Table(f"{dataset}-internal", title, _IMAGE_COLUMNS, notes)}
+    return {name: table for name, table in found.items() if name in blocks} | image_tables(config, blocks)
 
 
 def figures(config: Config, blocks: dict[str, list[Block]]) -> dict[str, Figure]:
@@ -124,38 +96,11 @@ def figures(config: Config, blocks: dict[str, list[Block]]) -> dict[str, Figure]
             configured=configured,
             metric="balanced_accuracy",
         )
-    internal = f"{config.image_dataset}-internal"
-    add("padufes-tradeoff", internal, "metrics", _TRADEOFF, block=blocks[internal][0])
     title = f"The theory, checked; e and f: synthetic data, {scenario}"
     add("theory", "theory", "curves", title, methods=config.synthetic.methods)
-    return found
+    return found | image_figures(config, blocks)
 
 
-def dataset_description(config: Config, dataset: DatasetName) -> str:
-    """Say what a data set is: the start of the caption of its table."""
-    if dataset == "phantom":
-        return DATASETS[dataset]
-    options = getattr(config.datasets, dataset)
-    built = f", construction {options.construction}" if dataset == "msld_v2" else ""
-    return f"{DATASETS[dataset]}{built}, positive: {', '.join(options.positive)}"
-
-
-def difficulty_description(config: Config, dataset: DatasetName) -> tuple[str, list[str]]:
-    """Say whose difficulty was scored by which model: the start of the caption, and sentences below the table."""
-    trained, proxy = config.image_dataset, config.images.difficulty_proxy
-    models = f"an ERM of seed {config.images.difficulty_seed} trained on the fold's training images"
-    thirds = "Stages are thirds by quantile of each model's scores."
-    if dataset == trained:
-        title = f"{DATASETS[dataset]}: difficulty of the training images ({proxy}), scored by {models}"
-        return title, [thirds]
-    notes = [thirds, "The paper does not say which of its models scored."]
-    if config.datasets.msld_v2.construction == "originals":
-        notes.append("The paper's images are originals and augmented copies; these are originals alone.")
-    title = dataset_description(config, dataset)
-    return f"{title}: difficulty ({proxy}), scored by {models} of {DATASETS[trained]}", notes
-
-
-_TRADEOFF = "regret in training against performance in the test"
 _STATIC = "The paper's static row stands beside both readings of it."
 _PAIRING = (
     "The last block pairs rows as the paper's table seems to: its FOSSIL row agrees within .01 with the row FOSSIL + "
@@ -195,28 +140,4 @@ def _copies_of_samples(config: Config) -> str:
         f"Augmented copies: {options.copies} times as many as there nominally are {whose}, of which they are copies "
         f"with Gaussian noise of {options.noise:g} deviations of each feature; class priors count originals. The paper "
         "does not say how it augments these data."
-    )
-
-
-def _dependence(config: Config) -> str:
-    """Say why the pairs of the image study are no independent ones."""
-    if config.image_folds == 1:
-        return "All seeds share one division of the images: the tests tell of chance in training alone."
-    shared = "folds and difficulty scores" if config.images.difficulty_source == "frozen" else "folds"
-    return (
-        f"Fold-seed pairs are not independent, since folds share training images and seeds share {shared}: these "
-        "p-values are too small."
-    )
-
-
-def _copies_of_images(config: Config) -> tuple[str, ...]:
-    training = config.images.training
-    if not training.augmented_copies:
-        return ()
-    counted = "the originals only, so that class weights act on top of the copies"
-    if training.class_priors == "rows":
-        counted = "all rows, copies included"
-    return (
-        f"For every method each training image of the minority class has {training.augmented_copies} augmented copies; "
-        f"class priors count {counted}.",
     )

@@ -55,6 +55,7 @@ METRIC_LABELS = {
     "area_under_risk_coverage": "Area under risk-coverage curve",
     "static_regret": "Static regret",
     "dynamic_regret": "Dynamic regret",
+    "generalization_gap": "Generalization gap",
     "area_under_regret_curve": "Area under regret curve",
     "n_eff": "Effective sample size",
 }
@@ -88,7 +89,10 @@ _FURTHER = (
     ("#999933", "d"),
 )
 
-_PHANTOM = "PHANTOM DATA (drawn, no patients)"
+_PHANTOMS = {
+    "phantom": "PHANTOM DATA (drawn, no patients)",
+    "phantom_external": "PHANTOM DATA OF ANOTHER LOOK (drawn, no patients)",
+}
 
 _STYLE = {
     "font.family": "DejaVu Sans",
@@ -176,7 +180,7 @@ def mark_line(line: Line2D, method: str, *, place: int, of: int) -> None:
 
 def figure_title(text: str, dataset: str) -> str:
     """Put the data set in front of a title; nobody shall take drawn images for patients."""
-    return f"{_PHANTOM if dataset == 'phantom' else DATASETS[dataset]} - {text}"
+    return f"{_PHANTOMS.get(dataset, DATASETS[dataset])} - {text}"
 
 
 def save_figure(figure: Figure, path_pdf: Path, path_png: Path) -> None:

@@ -1,22 +1,23 @@
-"""Compute the metrics of every run of an image study."""
+"""Compute the metrics of trainings in folds."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
-from fossil.config import Strict
+from fossil.config import Row, Strict
 from fossil.evaluation.collect import collect_folds
 from fossil.files import write_parquet
 
 
 class Settings(Strict):
-    """The runs that there should be."""
+    """The runs that there should be, and the role of the images that are measured."""
 
     study: str
-    dataset: str
-    methods: list[str]
+    rows: list[Row]
     folds: int
     seeds: list[int]
+    role: Literal["validation", "test"] = "test"
 
 
 def run(settings: Settings, *, runs: Path, metrics: Path) -> None:
@@ -24,9 +25,9 @@ def run(settings: Settings, *, runs: Path, metrics: Path) -> None:
     table = collect_folds(
         runs,
         study=settings.study,
-        dataset=settings.dataset,
-        methods=settings.methods,
+        rows=settings.rows,
         folds=settings.folds,
         seeds=settings.seeds,
+        role=settings.role,
     )
     write_parquet(metrics, table)

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 import torch
+from pydantic import Field
 
-from fossil.config import ImageTraining, Strict
+from fossil.config import ImageTraining, Strict, laid_over
 from fossil.data.fold_data import FoldData, load_fold
 from fossil.difficulty import Proxy
-from fossil.files import sha256, write_parquet, write_tensors
+from fossil.files import read_json, sha256, write_parquet, write_tensors
 from fossil.logs import logger, progress
 from fossil.methods.base import make_method
 from fossil.training.fold import TrainedFold, train_fold
@@ -21,7 +22,7 @@ from fossil.training.images import predict_logits
 
 
 class Settings(Strict):
-    """The method, the fold, the seed and how to train."""
+    """The method, the fold, the seed, how to train, and the roles of the images that are predicted."""
 
     method: dict[str, Any]
     method_name: str
@@ -29,6 +30,7 @@ class Settings(Strict):
     seed: int
     training: ImageTraining
     online: Proxy | None = None
+    roles: list[Literal["validation", "test"]] = Field(["validation", "test"])
 
 
 def run(
@@ -39,18 +41,23 @@ def run(
     images: Path,
     difficulty: list[Path],
     weights: list[Path],
+    tuned: list[Path],
     predictions: Path,
     history: Path,
-    model: Path,
+    model: list[Path],
 ) -> dict[str, Any]:
-    """Write predictions for the validation and test images, the epochs, and the model.
+    """Write predictions for the images of the roles, the epochs, and the model where a file is named for it.
 
-    A loss that is not finite ends the run as failed: its predictions are empty and the record says why.
+    The options of a file ``tuned`` (JSON, from ``select_options``) are laid over those of the method. A loss
+    that is not finite ends the run as failed: its predictions are empty and the record says why.
     """
     data = load_fold(manifest=manifest, folds=folds, images=images, fold=settings.fold)
+    options = settings.method["options"]
+    for path in tuned:
+        options = laid_over(options, read_json(path)["options"])
     trained = train_fold(
         data,
-        make_method(**settings.method),
+        make_method(settings.method["target"], options),
         settings.training,
         weights=weights[0] if weights else None,
         seed=settings.seed,
@@ -63,10 +70,12 @@ def run(
         ),
     )
     failure = trained.result.failure
-    write_parquet(predictions, _predictions(data, trained).iloc[: 0 if failure else None])
+    write_parquet(predictions, _predictions(data, trained, settings.roles).iloc[: 0 if failure else None])
     write_parquet(history, pd.DataFrame(trained.result.history).rename_axis("epoch").reset_index())
-    write_tensors(model, trained.model.state_dict())
+    for path in model:
+        write_tensors(path, trained.model.state_dict())
     facts = {
+        "options": options,
         "device": trained.device_name,
         "images_per_second": trained.images_per_second,
         "input": asdict(trained.inputs),
@@ -78,8 +87,8 @@ def run(
     return {**facts, "status": "failed", "reason": failure}
 
 
-def _predictions(data: FoldData, trained: TrainedFold) -> pd.DataFrame:
-    held_out = data.table[data.table["role"] != "train"]
+def _predictions(data: FoldData, trained: TrainedFold, roles: list[str]) -> pd.DataFrame:
+    held_out = data.table[data.table["role"].isin(roles)]
     positions = torch.tensor(list(held_out.index), device=trained.device)
     logits = predict_logits(trained.model, trained.inputs, trained.images, positions)
     return pd.DataFrame(

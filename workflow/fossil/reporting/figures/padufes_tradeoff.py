@@ -2,101 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Self
-
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator
-from pydantic import model_validator
 
-from fossil.config import DATASETS, Block, Row, Strict
-from fossil.reporting.figures._runs import expected_runs, mark_notes, marked_label, runs_of
-from fossil.reporting.style import METRIC_LABELS, TEXT_WIDTH, figure_style, figure_title, method_look
+from fossil.reporting.figures._tradeoff import PANELS, Options, draw_tradeoff
+
+__all__ = ["PANELS", "REGRET", "Options", "draw"]
 
 REGRET = "dynamic_regret"
-PANELS = ("auc", "balanced_accuracy", "f1")
-
-_LEGEND_COLUMNS = 3
-_KEY = "Small: one run (a fold and a seed). Large: mean of a method's runs."
-
-
-class Options(Strict):
-    """The rows to draw, all of one data set, and what stands above, behind the data set's name."""
-
-    block: Block
-    title: str
-
-    @model_validator(mode="after")
-    def _one_dataset(self) -> Self:
-        names = sorted({row.scenario for row in self.block.rows})
-        if len(names) > 1 or names[0] not in DATASETS:
-            raise ValueError(f"the rows must be of one data set of {', '.join(DATASETS)}, not of {', '.join(names)}")
-        return self
 
 
 def draw(metrics: pd.DataFrame, options: Options) -> Figure:
-    """Draw dynamic regret against AUC, balanced accuracy and F1: a small point a run, a large one for the mean.
-
-    Only runs whose status is "ok" and which have all four metrics are drawn; the legend counts them, and marks the
-    methods that learn on the validation split. The title names the data set, and says so where it is the phantom.
-    """
-    block = options.block
-    expected = expected_runs(metrics, block)
-    legend_rows = -(-len(block.rows) // _LEGEND_COLUMNS)
-    with figure_style():
-        figure = Figure(figsize=(TEXT_WIDTH, 2.85 + 0.18 * legend_rows), layout="constrained")
-        figure.get_layout_engine().set(wspace=0.06)
-        axes = figure.subplots(1, len(PANELS), sharex=True)
-        handles = []
-        shown = runs_of(metrics, block)
-        for row in block.rows:
-            runs = _runs(shown, row)
-            for axis, metric in zip(axes, PANELS, strict=True):
-                _draw_runs(axis, runs, metric=metric, row=row)
-            handles.append(_handle(row, len(runs), expected))
-        for axis, metric in zip(axes, PANELS, strict=True):
-            axis.set_xlabel(METRIC_LABELS[REGRET])
-            axis.set_ylabel(METRIC_LABELS[metric])
-            axis.xaxis.set_major_locator(MaxNLocator(4))
-            axis.yaxis.set_major_locator(MaxNLocator(6))
-            axis.margins(0.08)
-        key = "\n".join([_KEY, *mark_notes(block.rows)])
-        figure.legend(handles=handles, loc="outside lower center", ncols=_LEGEND_COLUMNS, title=key)
-        figure.suptitle(figure_title(options.title, block.rows[0].scenario))
-    return figure
-
-
-def _runs(shown: pd.DataFrame, row: Row) -> pd.DataFrame:
-    ok = shown[(shown["key"] == row.key) & (shown["status"] == "ok")]
-    return (
-        ok.pivot(index=["fold", "seed"], columns="metric", values="value").reindex(columns=[REGRET, *PANELS]).dropna()
-    )
-
-
-def _draw_runs(axis: Axes, runs: pd.DataFrame, *, metric: str, row: Row) -> None:
-    colour, marker = method_look(row.method)
-    scale = 1.7 if marker == "*" else 1.0
-    few = {"color": colour, "marker": marker, "edgecolor": "0.25", "zorder": 2}
-    points = axis.scatter(runs[REGRET], runs[metric], s=14 * scale, alpha=0.6, linewidth=0.3, **few)
-    points.set_gid(row.key)
-    if len(runs):
-        mean = runs.mean()
-        few |= {"edgecolor": "black", "zorder": 3}
-        axis.scatter([mean[REGRET]], [mean[metric]], s=55 * scale, linewidth=1.0, **few)
-
-
-def _handle(row: Row, count: int, expected: int) -> Line2D:
-    colour, marker = method_look(row.method)
-    runs = f"{count} runs" if count == expected else f"{count} of {expected} runs"
-    return Line2D(
-        *([], []),
-        linestyle="none",
-        color=colour,
-        marker=marker,
-        markersize=9 if marker == "*" else 6,
-        markeredgecolor="black",
-        markeredgewidth=0.8,
-        label=f"{marked_label(row.method, row.label)} ({runs})",
-    )
+    """Draw dynamic regret against AUC, balanced accuracy and F1, run by run."""
+    return draw_tradeoff(metrics, options, cost=REGRET)

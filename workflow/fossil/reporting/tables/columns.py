@@ -65,6 +65,14 @@ COLUMNS = {
         best="none",
         note="AURC is the area under the running mean of Dyn. regret, and not bold either.",
     ),
+    "generalization_gap": Column(
+        r"Gen.\\gap",
+        decimals=3,
+        best="none",
+        note="Gen. gap is the AUC here minus the AUC of the same model on the test images of its own fold. The paper "
+        "subtracts one number a method, so that its deviation is that of the AUC. It is not bold: a model that is "
+        "bad on both has none.",
+    ),
 }
 
 

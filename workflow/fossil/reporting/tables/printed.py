@@ -10,7 +10,7 @@ import pandas as pd
 from fossil.config import Block, Row
 from fossil.reporting.tables.columns import COLUMNS, TableError
 
-PRINTED_P = ("p_wilcoxon", "p_permutation")
+PRINTED_P = ("p_wilcoxon", "p_permutation", "p_aurc")
 
 
 def read_reported(path: Path) -> pd.DataFrame:
@@ -30,14 +30,14 @@ def printed_columns(reported: pd.DataFrame, *, table: str, blocks: Sequence[Bloc
     -------
     DataFrame
         ``{metric}_printed_mean`` and ``{metric}_printed_std`` for each metric that the paper prints for any of the
-        rows, in the order of `COLUMNS`; then p_wilcoxon_printed and p_permutation_printed.
+        rows, in the order of `COLUMNS`; then {p}_printed for each p of `PRINTED_P`.
 
     Raises
     ------
     TableError
         Where the paper has nothing of a row that is said to be printed.
     """
-    mine = reported[(reported["table"] == table) & (reported["variant"] == "")]
+    mine = reported[reported["table"] == table]
     rows = [_printed_row(mine, block, row) for block in blocks for row in block.rows]
     there = {metric for row in rows for metric in row}
     columns: dict[str, list[str]] = {}
@@ -72,7 +72,11 @@ def _printed_row(reported: pd.DataFrame, block: Block, row: Row) -> dict[str, tu
     """Mean and deviation by metric."""
     if row.printed is None:
         return {}
-    found = reported[(reported["method"] == row.printed) & (reported["imbalance_ratio"] == block.printed_ratio)]
+    found = reported[
+        (reported["method"] == row.printed)
+        & (reported["variant"] == row.printed_variant)
+        & (reported["imbalance_ratio"] == block.printed_ratio)
+    ]
     if found.empty:
         raise TableError(
             f"block {block.name}, row {row.key}: the paper's table has no row {row.printed!r} at imbalance ratio "

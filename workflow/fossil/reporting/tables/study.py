@@ -44,6 +44,7 @@ _LABEL_WIDTH = 19
 
 _COMPARE = r"$^\ast$"
 _SET_GAP = r"@{\hspace{5pt}}"
+_PRINTED_TESTS = {"p_wilcoxon": "Wilc.", "p_permutation": "Perm.", "p_aurc": "AURC"}
 _P_HEADINGS = ("Wilc.", "Holm", "Perm.", "Holm")
 
 
@@ -177,7 +178,7 @@ def _head(layout: _Layout) -> list[str]:
     groups += [(paper, "Paper")] if paper else []
     headings = ["", *(_measured_heading(metric, layout) for metric in layout.measured)]
     headings += [_printed_heading(metric, layout) for metric in layout.printed]
-    headings += [{"p_wilcoxon": r"$p$\\Wilc.", "p_permutation": r"$p$\\Perm."}[name] for name in layout.printed_p]
+    headings += [rf"$p$\\{_PRINTED_TESTS[name]}" for name in layout.printed_p]
     return [
         *groups_over([*groups, (len(P_COLUMNS), "$p$ against the reference")]),
         row([*map(stacked, headings), *_P_HEADINGS]),

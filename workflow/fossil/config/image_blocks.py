@@ -1,0 +1,95 @@
+"""What the studies on images compare, and where their runs are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fossil.config.comparisons import Block, Row, row_key
+from fossil.config.methods import BASELINE, METHODS
+from fossil.config.tuning import (
+    PRINTED_OPTIONS,
+    VARIANT_LABELS,
+    Candidate,
+    baseline_candidate,
+    candidates,
+    searches,
+    variants_of,
+)
+
+if TYPE_CHECKING:
+    from fossil.config import Config
+    from fossil.config.datasets import DatasetName
+
+_PRINTED = {
+    "erm": "ERM",
+    "static": "Static",
+    "focal": "Focal",
+    "meta_weight_net": "MetaWeight",
+    "curriculum": "Curriculum",
+    "fossil": "FOSSIL",
+}
+_PRINTED_DATASETS = ("pad_ufes_20", "msld_v2")
+
+
+def image_studies(config: Config) -> dict[str, list[Block]]:
+    """Make the blocks of every study on images, by the study's name.
+
+    {data set}-internal is every variant of every method, trained and tested in folds; {external}-transfer the same
+    models on a data set that they never saw, {external}-refit models that are trained there, in folds.
+    """
+    found = {internal_study(config): [_every_variant(config, config.image_dataset, "internal")]}
+    external = config.external_dataset
+    if external is not None and config.images.transfer:
+        found[f"{external}-transfer"] = [_every_variant(config, external, "transfer")]
+    if external is not None and config.images.refit:
+        found[f"{external}-refit"] = [_every_variant(config, external, "refit")]
+    return found
+
+
+def internal_study(config: Config) -> str:
+    """Name of the study of the data set that is trained on."""
+    return f"{config.image_dataset}-internal"
+
+
+def trials(config: Config) -> dict[str, list[Candidate]]:
+    """Name what the search trains, by method: its candidates, and for every method what is configured."""
+    if not searches(config):
+        return {}
+    return {method: [baseline_candidate(method), *candidates(config, method)] for method in config.images.methods}
+
+
+def variant_overrides(method: str, variant: str) -> dict[str, Any]:
+    """Options in which a variant differs from the configured method, as far as they are known before the search."""
+    return PRINTED_OPTIONS[method] if variant == "printed" else {}
+
+
+def _every_variant(config: Config, dataset: DatasetName, name: str) -> Block:
+    rows = [
+        Row(
+            scenario=dataset,
+            method=method,
+            variant=variant,
+            label=", ".join(filter(None, [METHODS[method].label, VARIANT_LABELS[variant]])),
+            **_printed(config, dataset, name, method, variant),
+        )
+        for method in config.images.methods
+        for variant in variants_of(config, method)
+    ]
+    reference = config.images.reference
+    mine = variants_of(config, reference)
+    chosen = "tuned" if "tuned" in mine else mine[0]
+    return Block(name=name, title="", rows=rows, reference=row_key(dataset, reference, chosen))
+
+
+def _printed(config: Config, dataset: DatasetName, study: str, method: str, variant: str) -> dict[str, str]:
+    """Name the paper's row: of its own data sets alone, tuned where a method can be, and none of a refit."""
+    tuned = method in PRINTED_OPTIONS
+    if dataset not in _PRINTED_DATASETS or method not in _PRINTED or study == "refit":
+        return {}
+    if study == "internal":
+        if dataset != "pad_ufes_20" or variant == "equal-budget":
+            return {}
+        return {"printed": _PRINTED[method], "printed_variant": BASELINE if variant == BASELINE else "tuned"}
+    if config.image_dataset != "pad_ufes_20" or tuned == (variant == BASELINE) or variant == "equal-budget":
+        return {}
+    return {"printed": _PRINTED[method]}

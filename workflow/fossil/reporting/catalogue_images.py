@@ -1,0 +1,139 @@
+"""Which tables and figures of the studies on images there are, and what each needs to know."""
+
+from __future__ import annotations
+
+from fossil.config import BASELINE, DATASETS, PHANTOMS, Block, Config, DatasetName
+from fossil.config.image_blocks import internal_study
+from fossil.config.tuning import SEARCHED, searches
+from fossil.reporting.entries import Figure, Table
+
+_PERFORMANCE = ("auc", "balanced_accuracy", "g_mean", "f1", "recall")
+_REGRETS = (
+    *("static_regret", "dynamic_regret", "area_under_regret_curve"),
+    *("area_under_risk_coverage", "expected_calibration_error", "brier_score"),
+)
+
+
+def image_tables(config: Config, blocks: dict[str, list[Block]]) -> dict[str, Table]:
+    """Make the entries of the tables of studies on images, but those of the search, by file name."""
+    internal, external = internal_study(config), config.external_dataset
+    title = dataset_description(config, config.image_dataset)
+    rows = _rows_sentence(config)
+    notes = (_dependence(config), *_copies_of_images(config), *_search_note(config))
+    found = {
+        "final-tuning": Table(internal, f"{title}: {rows}.", (*_PERFORMANCE, "dynamic_regret"), notes),
+        "internal-regret": Table(internal, f"{title}: regret and calibration, {rows}.", _REGRETS, notes, printed=False),
+    }
+    if f"{external}-transfer" in blocks:
+        title = f"{dataset_description(config, external)}: models trained on {DATASETS[config.image_dataset]}, {rows}."
+        found["external-validation"] = Table(
+            f"{external}-transfer",
+            title,
+            (*_PERFORMANCE, "generalization_gap"),
+            (_transfer_dependence(config), *_search_note(config)),
+        )
+    if f"{external}-refit" in blocks:
+        title = f"{dataset_description(config, external)}: models trained there, {rows}."
+        found["external-refit"] = Table(
+            f"{external}-refit", title, (*_PERFORMANCE, "dynamic_regret"), (*notes, *_searched_elsewhere(config))
+        )
+    return found
+
+
+def image_figures(config: Config, blocks: dict[str, list[Block]]) -> dict[str, Figure]:
+    """Make the entries of the figures of studies on images, by file name."""
+    internal, transfer = internal_study(config), f"{config.external_dataset}-transfer"
+
+    def figure(study: str, title: str) -> Figure:
+        return Figure(study, "metrics", {"title": title, "block": _one_row_a_method(blocks[study][0])})
+
+    found = {"padufes-tradeoff": figure(internal, "regret in training against performance in the test")}
+    if transfer in blocks:
+        found["external-tradeoff"] = figure(transfer, f"models trained on {DATASETS[config.image_dataset]}")
+    return found
+
+
+def dataset_description(config: Config, dataset: DatasetName) -> str:
+    """Say what a data set is: the start of the caption of its table."""
+    if dataset in PHANTOMS:
+        return DATASETS[dataset]
+    options = getattr(config.datasets, dataset)
+    built = f", construction {options.construction}" if dataset == "msld_v2" else ""
+    return f"{DATASETS[dataset]}{built}, positive: {', '.join(options.positive)}"
+
+
+def difficulty_description(config: Config, dataset: DatasetName, *, scored_by: DatasetName) -> tuple[str, list[str]]:
+    """Say whose difficulty was scored by models of which data set: the caption's start, and sentences below."""
+    proxy = config.images.difficulty_proxy
+    models = f"an ERM of seed {config.images.difficulty_seed} trained on the fold's training images"
+    thirds = "Stages are thirds by quantile of each model's scores."
+    if dataset == scored_by:
+        title = f"{DATASETS[dataset]}: difficulty of the training images ({proxy}), scored by {models}"
+        return title, [thirds]
+    notes = [thirds, "The paper does not say which of its models scored."]
+    if config.datasets.msld_v2.construction == "originals":
+        notes.append("The paper's images are originals and augmented copies; these are originals alone.")
+    title = dataset_description(config, dataset)
+    return f"{title}: difficulty ({proxy}), scored by {models} of {DATASETS[scored_by]}", notes
+
+
+def _one_row_a_method(block: Block) -> Block:
+    """Keep a row of each method, the tuned one where there is one: the figures have a colour a method."""
+    best = {row.method: row for row in block.rows if row.variant == BASELINE}
+    best |= {row.method: row for row in block.rows if row.variant != BASELINE and row.method not in best}
+    best |= {row.method: row for row in block.rows if row.variant == "tuned"}
+    rows = [row for row in block.rows if row in best.values()]
+    return block.model_copy(update={"rows": rows})
+
+
+def _rows_sentence(config: Config) -> str:
+    tuned = any(variant in config.images.variants for variant in (*SEARCHED, "printed"))
+    return "every method as configured and tuned" if tuned else "every method as configured"
+
+
+def _search_note(config: Config) -> tuple[str, ...]:
+    if not searches(config):
+        return ()
+    tuning = config.images.tuning
+    seeds = f"seed{'s' if len(tuning.seeds) > 1 else ''} {', '.join(map(str, tuning.seeds))}"
+    folds = "fold 0" if tuning.folds == 1 else f"folds 0 to {tuning.folds - 1}"
+    return (
+        f"Tuned: the candidate with the highest mean AUC on the validation images of {folds}, {seeds}, after "
+        f"{tuning.epochs} epochs. What validates in one fold tests in another, so that the choice is not blind to the "
+        "test images of other folds; the paper's is the same.",
+    )
+
+
+def _searched_elsewhere(config: Config) -> tuple[str, ...]:
+    return (f"Options were tuned on {DATASETS[config.image_dataset]}.",) if searches(config) else ()
+
+
+def _transfer_dependence(config: Config) -> str:
+    return (
+        "Every model predicts the same images: the tests tell of chance in training, and nothing of the chance that "
+        "these images were chosen."
+    )
+
+
+def _dependence(config: Config) -> str:
+    """Say why the pairs of the image study are no independent ones."""
+    if config.image_folds == 1:
+        return "All seeds share one division of the images: the tests tell of chance in training alone."
+    shared = "folds and difficulty scores" if config.images.difficulty_source == "frozen" else "folds"
+    return (
+        f"Fold-seed pairs are not independent, since folds share training images and seeds share {shared}: these "
+        "p-values are too small."
+    )
+
+
+def _copies_of_images(config: Config) -> tuple[str, ...]:
+    training = config.images.training
+    if not training.augmented_copies:
+        return ()
+    counted = "the originals only, so that class weights act on top of the copies"
+    if training.class_priors == "rows":
+        counted = "all rows, copies included"
+    return (
+        f"For every method each training image of the minority class has {training.augmented_copies} augmented copies; "
+        f"class priors count {counted}.",
+    )

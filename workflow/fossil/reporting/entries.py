@@ -1,0 +1,32 @@
+"""What the pipeline must know of a table or a figure before it is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Source = Literal["metrics", "histories", "curves"]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: its study, the start of its caption, its metrics, sentences below it, and the problems it is about.
+
+    ``printed`` says whether the paper's numbers of the study's rows stand beside it.
+    """
+
+    study: str
+    title: str
+    columns: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    printed: bool = True
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure: its study, what it draws (the study's metrics or epochs, or the theory's curves) and its options."""
+
+    study: str
+    source: Source
+    options: dict[str, Any]

@@ -1,0 +1,215 @@
+"""Tables of the search for options: the best trials of each method, and configured against tuned options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fossil.config.methods import BASELINE
+from fossil.config.tuning import SEARCHED, STAGE_WISE, Search, option_at
+from fossil.evaluation.selection import score_candidates
+from fossil.reporting.tables.latex import NOTHING, environment, escape, groups_over, number, row
+
+SHOWN = 3
+"""How many of the best trials a method shows, as in the paper."""
+
+_NAMES = {"min_temp": "minimum", "meta_lr": "learning rate"}
+"""Options that the paper calls otherwise."""
+
+
+def candidate_scores(metrics: pd.DataFrame, searches: Sequence[Search], chosen: Mapping[str, str]) -> pd.DataFrame:
+    """Score every candidate of every method.
+
+    Parameters
+    ----------
+    metrics : DataFrame
+        Long table of the trials, measured on validation images.
+    chosen : mapping
+        Chosen candidate by "{method}-{rule}".
+
+    Returns
+    -------
+    DataFrame
+        What `score_candidates` gives, with method, configuration (its options as text), rank (1 for the highest mean
+        among those that may win; candidates with equal means share it) and chosen_by (rules, comma-separated).
+    """
+    parts = []
+    for search in searches:
+        scored = score_candidates(metrics, search.candidates)
+        scored.insert(0, "method", search.method)
+        scored.insert(2, "configuration", [_configuration(search, one.options) for one in search.candidates])
+        complete = scored["may_win"] & (scored["n"] == scored["n_expected"]) & (scored["n"] > 0)
+        scored["rank"] = scored["mean"].where(complete).rank(ascending=False, method="dense").astype("Int64")
+        rules = {rule: chosen.get(f"{search.method}-{rule}") for rule in SEARCHED}
+        scored["chosen_by"] = [", ".join(r for r in SEARCHED if rules[r] == name) for name in scored["variant"]]
+        parts.append(scored)
+    return pd.concat(parts, ignore_index=True)
+
+
+def top_table(
+    scores: pd.DataFrame,
+    searches: Sequence[Search],
+    reported: pd.DataFrame,
+    *,
+    title: str,
+    notes: Sequence[str],
+) -> str:
+    """Print the best trials of each method, what is configured, and the best of the stage-wise variant.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        From `candidate_scores`.
+    reported : DataFrame
+        The paper's lines of its table; empty where they are of other data.
+    """
+    held = not reported.empty
+    paper_columns = r"@{\hspace{8pt}}lr" if held else ""
+    lines = [
+        rf"\begin{{tabular}}{{llrrr{paper_columns}}}",
+        r"\toprule",
+        *(groups_over([(4, "Measured"), (2, "Paper")]) if held else []),
+        row(["Method", "Options", "Alike", "$n$", "AUC", *(["Options", "AUC"] if held else [])]),
+    ]
+    for search in searches:
+        mine = scores[scores["method"] == search.method]
+        if not mine["may_win"].any():
+            continue
+        theirs = reported[reported["method"] == _paper_name(search.method)] if held else reported
+        lines += [r"\midrule", *_method_lines(search, mine, theirs, held=held)]
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    return environment(caption=f"{escape(title)}.", label="proxy-top3", body=lines, notes=map(escape, notes), gap=3.0)
+
+
+def options_table(
+    scores: pd.DataFrame,
+    searches: Sequence[Search],
+    internal: pd.DataFrame,
+    *,
+    title: str,
+    notes: Sequence[str],
+) -> tuple[pd.DataFrame, str]:
+    """Tabulate configured, tuned and the paper's options, with the trial's AUC and the whole study's metrics of each.
+
+    Parameters
+    ----------
+    internal : DataFrame
+        Long table of the whole study, on test images.
+
+    Returns
+    -------
+    DataFrame
+        method, variant (baseline or a rule), configuration, trial_auc, test_auc and test_balanced_accuracy (means), and
+        printed (what the paper prints as tuned).
+    str
+        A LaTeX table environment, with the rank correlation of trials and whole study in its notes.
+    """
+    rows = []
+    for search in searches:
+        mine = scores[scores["method"] == search.method].set_index("variant")
+        winners = {rule: name for name, rules in mine["chosen_by"].items() for rule in rules.split(", ") if rule}
+        for variant, name in {BASELINE: BASELINE, **winners}.items():
+            found = {
+                "configuration": mine.at[name, "configuration"],
+                "trial_auc": mine.at[name, "mean"],
+                "test_auc": _mean(internal, search.method, variant, "auc"),
+                "test_balanced_accuracy": _mean(internal, search.method, variant, "balanced_accuracy"),
+            }
+            printed = _text(search.printed) if variant == "tuned" else ""
+            rows.append({"method": search.method, "variant": variant, **found, "printed": printed})
+    table = pd.DataFrame(rows)
+    labels = {search.method: search.label for search in searches}
+    lines = [
+        r"\begin{tabular}{lllrrr}",
+        r"\toprule",
+        *groups_over([(2, ""), (1, "Trial"), (2, "Whole study")]),
+        row(["Method", "", "Options", "AUC", "AUC", "Bal. acc."]),
+        r"\midrule",
+    ]
+    for entry in table.itertuples():
+        name = labels[entry.method] if entry.variant == BASELINE else ""
+        values = (entry.trial_auc, entry.test_auc, entry.test_balanced_accuracy)
+        cells = [number(value, 3) or NOTHING for value in values]
+        lines.append(row([escape(name), entry.variant, escape(entry.configuration) or NOTHING, *cells]))
+        if entry.printed:
+            lines.append(row(["", "paper's", escape(entry.printed), *[""] * 3]))
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    told = [*map(escape, notes), _correlation_note(table)]
+    return table, environment(caption=f"{escape(title)}.", label="tuning", body=lines, notes=told, gap=3.0)
+
+
+def _method_lines(search: Search, mine: pd.DataFrame, theirs: pd.DataFrame, *, held: bool) -> list[str]:
+    """Lines of the best distinct means, and below them what is configured and the best of the stage-wise variant."""
+    entries = []
+    for rank in range(1, SHOWN + 1):
+        alike = mine[mine["rank"] == rank]
+        if len(alike):
+            entries.append((alike.iloc[0], len(alike) - 1))
+    rest = mine[mine["variant"] == BASELINE]
+    staged = mine[mine["variant"].str.startswith(STAGE_WISE) & mine["mean"].notna()]
+    extra = [(rest.iloc[0], 0)] + [(staged.loc[staged["mean"].idxmax()], 0)] * bool(len(staged))
+    printed = [[_paper_options(line.variant), f"{line.mean} {_deviation(line.std)}"] for line in theirs.itertuples()]
+    lines = []
+    for place, (entry, alike) in enumerate([*entries, *extra]):
+        what = {BASELINE: "as configured"}.get(entry["variant"], entry["configuration"])
+        if entry["variant"].startswith(STAGE_WISE):
+            what = f"stage-wise, best of {len(staged)}: {what}"
+        value = f"{number(entry['mean'], 3)} {_deviation(number(entry['std'], 3))}" if entry["n"] else NOTHING
+        cells = [escape(search.label) if place == 0 else "", escape(what), f"+{alike}" if alike else ""]
+        cells += [str(entry["n"]), value]
+        if held:
+            cells += printed[place] if place < len(entries) and place < len(printed) else ["", ""]
+        lines.append(row(cells))
+    return lines
+
+
+def _deviation(text: str) -> str:
+    return rf"{{\tiny $\pm${text}}}" if text else ""
+
+
+def _configuration(search: Search, options: Mapping[str, Any]) -> str:
+    values = {key: option_at(options, key) for key in search.options}
+    return _text({key: search.configured[key] if value is None else value for key, value in values.items()})
+
+
+def _text(values: Mapping[str, Any]) -> str:
+    """Options in print, such as "minimum 0.1, schedule linear decay"."""
+    return ", ".join(f"{key.rpartition('.')[2].replace('_', ' ')} {_value(value)}" for key, value in values.items())
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "none"
+    return f"{value:g}" if isinstance(value, float) else str(value).replace("_", " ")
+
+
+def _paper_options(text: str) -> str:
+    """Print options of the paper's line, such as min_temp=0.10;schedule=linear."""
+    pairs = (part.split("=") for part in text.split(";"))
+    return escape(", ".join(f"{_NAMES.get(key, key).replace('_', ' ')} {value}" for key, value in pairs))
+
+
+def _paper_name(method: str) -> str:
+    names = {"focal": "Focal", "meta_weight_net": "MetaWeight", "curriculum": "Curriculum", "fossil": "FOSSIL"}
+    return names.get(method, "")
+
+
+def _mean(metrics: pd.DataFrame, method: str, variant: str, metric: str) -> float:
+    mine = metrics[(metrics["method"] == method) & (metrics["variant"] == variant) & (metrics["metric"] == metric)]
+    return float(mine.loc[mine["status"] == "ok", "value"].mean())
+
+
+def _correlation_note(table: pd.DataFrame) -> str:
+    """Say how the trials' order of rows agrees with that of the whole study."""
+    known = table[["trial_auc", "test_auc"]].dropna().drop_duplicates()
+    if len(known) < 3 or (known.nunique() < 2).any():
+        return ""
+    rho = known["trial_auc"].rank().corr(known["test_auc"].rank())
+    text = f"$-${abs(rho):.2f}" if np.round(rho, 2) < 0 else f"{abs(rho):.2f}"
+    return (
+        rf"Over the {len(known)} rows Spearman's $\rho$ of the trials' AUC and the whole study's is {text}: how far "
+        "the order in short trials is that after whole trainings."
+    )

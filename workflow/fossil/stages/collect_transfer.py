@@ -1,0 +1,33 @@
+"""Compute the metrics of models on a data set that they never saw."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from fossil.config import Block, Strict
+from fossil.evaluation.transfer import collect_transfer
+from fossil.files import write_parquet
+
+
+class Settings(Strict):
+    """The models that there should be, by rows, folds and seeds."""
+
+    study: str
+    block: Block
+    folds: int
+    seeds: list[int]
+
+
+def run(settings: Settings, *, runs: Path, internal: Path, metrics: Path) -> None:
+    """Write the long table of metrics; ``internal`` has those of the same models on their own test images."""
+    table = collect_transfer(
+        runs,
+        pd.read_parquet(internal),
+        study=settings.study,
+        rows=settings.block.rows,
+        folds=settings.folds,
+        seeds=settings.seeds,
+    )
+    write_parquet(metrics, table)

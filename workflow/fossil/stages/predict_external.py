@@ -1,0 +1,67 @@
+"""Predict the images of a data set with the models that a method left on another one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from fossil.config import ImageTraining, Strict
+from fossil.data.fold_data import load_images
+from fossil.files import read_json, write_parquet
+from fossil.logs import logger, progress
+from fossil.training.device import device_name, prepare_device
+from fossil.training.images import predict_logits
+from fossil.training.trained import load_trained
+
+
+class Run(Strict):
+    """A training, by its fold and its seed."""
+
+    fold: int
+    seed: int
+
+
+class Settings(Strict):
+    """How the models were trained, and of which folds and seeds they are, in the order of their files."""
+
+    training: ImageTraining
+    runs: list[Run]
+
+
+def run(
+    settings: Settings,
+    *,
+    manifest: Path,
+    images: Path,
+    models: list[Path],
+    model_records: list[Path],
+    predictions: Path,
+) -> dict[str, Any]:
+    """Write fold, seed, image_id, target and probability (of class 1) of every image under every model.
+
+    A training that failed left no model to predict with; the record names it.
+    """
+    table, pixels = load_images(manifest=manifest, images=images)
+    device = prepare_device(settings.training.accelerator, threads=settings.training.threads)
+    shown = torch.from_numpy(np.array(pixels)).to(device)
+    everything = torch.arange(len(table), device=device)
+    parts, failed = [], []
+    trainings = zip(settings.runs, models, model_records, strict=True)
+    description = f"predict_external {predictions.parent.name}"
+    for run, model, record in progress(trainings, description=description, total=len(models)):
+        key = {"fold": run.fold, "seed": run.seed}
+        if read_json(record)["status"] != "ok":
+            logger.warning("%s: failed, predicts nothing", record)
+            failed.append(key)
+            continue
+        trained, inputs = load_trained(settings.training.backbone, model)
+        logits = predict_logits(trained.to(device, memory_format=torch.channels_last), inputs, shown, everything)
+        found = {"image_id": table["image_id"], "target": table["label"]}
+        parts.append(pd.DataFrame({**key, **found, "probability": logits.squeeze(-1).sigmoid().cpu().numpy()}))
+    columns = ["fold", "seed", "image_id", "target", "probability"]
+    write_parquet(predictions, pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns))
+    return {"device": device_name(device), "failed": failed}

@@ -1,0 +1,47 @@
+"""Choose a method's options by the trials of its candidates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from fossil.config import Candidate, Row, Strict
+from fossil.evaluation.collect import collect_folds
+from fossil.evaluation.selection import select
+from fossil.files import write_json
+from fossil.logs import logger
+
+
+class Settings(Strict):
+    """The candidates of one method, the trials that there should be, and the rule."""
+
+    dataset: str
+    method: str
+    candidates: list[Candidate]
+    folds: int
+    seeds: list[int]
+    rule: Literal["tuned", "equal-budget"]
+
+
+def run(settings: Settings, *, runs: Path, options: Path) -> dict[str, Any]:
+    """Write the chosen options; what they were chosen by goes into the record.
+
+    The trials were told nothing of their fold's test images and have no predictions of them.
+    """
+    trained = dict.fromkeys(candidate.trained_as for candidate in settings.candidates)
+    rows = [
+        Row(scenario=settings.dataset, method=settings.method, variant=variant, label=variant) for variant in trained
+    ]
+    metrics = collect_folds(
+        runs, study="trials", rows=rows, folds=settings.folds, seeds=settings.seeds, role="validation"
+    )
+    chosen = select(metrics, settings.candidates, rule=settings.rule)
+    logger.info(
+        "%s: %s, mean validation AUC %.4f over %d trials, of %d candidates",
+        *(settings.method, chosen.candidate.variant, chosen.mean, chosen.n, len(settings.candidates)),
+    )
+    write_json(
+        options,
+        {"method": settings.method, "candidate": chosen.candidate.variant, "options": chosen.candidate.options},
+    )
+    return {"validation_auc_mean": chosen.mean, "validation_auc_std": chosen.std, "n": chosen.n, "tied": chosen.tied}

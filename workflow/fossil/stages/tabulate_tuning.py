@@ -1,0 +1,84 @@
+"""Make the tables of the search for options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from fossil.config import Strict
+from fossil.config.tuning import Search
+from fossil.files import read_json, write_csv, write_text
+from fossil.reporting.tables.printed import read_reported
+from fossil.reporting.tables.tuning import candidate_scores, options_table, top_table
+
+
+class Settings(Strict):
+    """The data set and its description, the searches, and how long and where they tried."""
+
+    dataset: str
+    title: str
+    methods: list[Search]
+    folds: int
+    seeds: list[int]
+    epochs: int
+
+
+def run(
+    settings: Settings,
+    *,
+    trials: Path,
+    internal: Path,
+    chosen: list[Path],
+    printed: Path,
+    top_tex: Path,
+    top_csv: Path,
+    options_tex: Path,
+    options_csv: Path,
+) -> None:
+    """Read metrics of the trials and of the whole study, the chosen options and the paper's numbers; write two tables.
+
+    The paper's numbers stand beside trials on PAD-UFES-20 alone.
+    """
+    reported = read_reported(printed)
+    mine = reported[(reported["table"] == "proxy-top3") & (settings.dataset == "pad_ufes_20")]
+    names = {path.stem: read_json(path)["candidate"] for path in chosen}
+    scores = candidate_scores(pd.read_parquet(trials), settings.methods, names)
+    runs = f"{settings.folds} fold{'s' if settings.folds > 1 else ''} x {len(settings.seeds)} seed"
+    runs += f"{'s' if len(settings.seeds) > 1 else ''}, {settings.epochs} epochs"
+    tried = f"trials of {runs}, AUC on the fold's validation images"
+    top = top_table(
+        scores,
+        settings.methods,
+        mine,
+        title=f"{settings.title}: the best candidates of each method's grid, {tried}",
+        notes=_notes(settings, scores),
+    )
+    table, latex = options_table(
+        scores,
+        settings.methods,
+        pd.read_parquet(internal),
+        title=f"{settings.title}: configured and tuned options, {tried}; whole study: mean on test images",
+        notes=[],
+    )
+    write_csv(top_csv, scores)
+    write_text(top_tex, top)
+    write_csv(options_csv, table)
+    write_text(options_tex, latex)
+
+
+def _notes(settings: Settings, scores: pd.DataFrame) -> list[str]:
+    """Say how many candidates there are, and which of them cannot differ."""
+    notes = ["Alike: further candidates with the same mean AUC. A deviation is over the trials of a candidate."]
+    for search in settings.methods:
+        tried = [one for one in search.candidates if one.may_win]
+        trained = len({one.trained_as for one in tried})
+        means = scores.loc[(scores["method"] == search.method) & scores["may_win"], "mean"].nunique()
+        if trained < len(tried):
+            notes.append(
+                f"{search.label}: {len(tried)} candidates, of which {trained} can train differently, since a cap of "
+                f"gamma above what gamma reaches is none; {means} different means."
+            )
+        elif means < len(tried):
+            notes.append(f"{search.label}: {len(tried)} candidates, {means} different means.")
+    return notes

@@ -1,0 +1,209 @@
+# Helpers of the rules of the studies on images: which trainings there are, what each reads, and where its files are.
+
+RUN_FILES = ["run.json", "predictions.parquet", "history.parquet"]
+TRIAL_VARIANTS = sorted({trial.trained_as for tried in TRIALS.values() for trial in tried})
+
+
+def study_dataset(study):
+    """Data set of a study on images."""
+    return IMAGE_STUDIES[study][0].rows[0].scenario
+
+
+def folds_of(dataset):
+    """Number of divisions of a data set; a split column of one's own gives one."""
+    return CONFIG.image_folds if dataset == DATASET else IMAGES.folds
+
+
+def weights_source():
+    """Where the backbone's weights come from: none, package, hub or file."""
+    return "file" if IMAGES.weights.endswith(".safetensors") else IMAGES.weights
+
+
+def weights_file(wildcards):
+    """The user's file of weights, where there is one."""
+    return str(user_path(Path(IMAGES.weights))) if weights_source() == "file" else []
+
+
+def weights_files(wildcards):
+    return [] if IMAGES.weights == "none" else [f"data/raw/weights/{IMAGES.training.backbone}.safetensors"]
+
+
+def weights_descriptions(wildcards):
+    return [path.replace(".safetensors", ".json") for path in weights_files(wildcards)]
+
+
+def difficulty_file(wildcards):
+    if not METHODS[wildcards.method].uses_difficulty or IMAGES.difficulty_source == "online":
+        return []
+    return [f"results/{wildcards.dataset}/difficulty/fold{wildcards.fold}.parquet"]
+
+
+def tuned_file(wildcards):
+    """Options that the search chose, on the data set of the image study also for trainings on another one."""
+    searched = wildcards.variant in SEARCHED
+    return [f"results/{DATASET}/tuned/{wildcards.method}-{wildcards.variant}.json"] if searched else []
+
+
+def training_settings(wildcards, overrides, training, **more):
+    online = IMAGES.difficulty_proxy if IMAGES.difficulty_source == "online" else None
+    return as_json(
+        method=CONFIG.method_settings(wildcards.method, overrides),
+        method_name=f"{wildcards.method}-{wildcards.variant}",
+        fold=int(wildcards.fold),
+        seed=int(wildcards.seed),
+        training=training,
+        online=online if METHODS[wildcards.method].uses_difficulty else None,
+        **more,
+    )
+
+
+def train_fold_settings(wildcards):
+    return training_settings(wildcards, variant_overrides(wildcards.method, wildcards.variant), IMAGES.training)
+
+
+def train_trial_settings(wildcards):
+    """A trial is told of validation images alone, so that nothing can be chosen by those that test."""
+    trial = next(trial for trial in TRIALS[wildcards.method] if trial.variant == wildcards.variant)
+    training = IMAGES.training.model_copy(update={"epochs": IMAGES.tuning.epochs})
+    return training_settings(wildcards, trial.options, training, roles=["validation"])
+
+
+def train_fold_code(wildcards):
+    return stage_code("train_fold", method_module(wildcards.method))
+
+
+def score_difficulty_settings(wildcards):
+    return as_json(proxy=IMAGES.difficulty_proxy, training=IMAGES.training, fold=int(wildcards.fold))
+
+
+def scoring_model(dataset, kind):
+    """File of the ERM that scores difficulty: the study's own run of the fold and the seed of the scores."""
+    return f"results/{dataset}/runs/erm-{BASELINE}/fold{{fold}}-seed{IMAGES.difficulty_seed}/{kind}"
+
+
+def trial_runs(wildcards):
+    """Files of all trials, or of those of a method."""
+    methods = [wildcards.method] if hasattr(wildcards, "method") else list(TRIALS)
+    pairs = dict.fromkeys((trial.method, trial.trained_as) for method in methods for trial in TRIALS[method])
+    return existing(
+        [
+            f"results/{DATASET}/trials/{method}-{variant}/fold{fold}-seed{seed}/{file}"
+            for method, variant in pairs
+            for fold in range(IMAGES.tuning.folds)
+            for seed in IMAGES.tuning.seeds
+            for file in RUN_FILES
+        ]
+    )
+
+
+def trial_rows():
+    """A row for each set of options that is tried, as it is trained."""
+    pairs = dict.fromkeys((trial.method, trial.trained_as) for tried in TRIALS.values() for trial in tried)
+    return [Row(scenario=DATASET, method=method, variant=variant, label=variant) for method, variant in pairs]
+
+
+def fold_runs(study):
+    """The three files of every training of a study in folds."""
+    dataset = study_dataset(study)
+    return existing(
+        [
+            f"results/{dataset}/runs/{row.method}-{row.variant}/fold{fold}-seed{seed}/{file}"
+            for row in IMAGE_STUDIES[study][0].rows
+            for fold in range(folds_of(dataset))
+            for seed in IMAGES.seeds
+            for file in RUN_FILES
+        ]
+    )
+
+
+def transferred_runs(wildcards):
+    """Folds and seeds of the models that predict an external data set; with allow_missing_runs those that are there."""
+    folder = f"results/{DATASET}/runs/{wildcards.method}-{wildcards.variant}"
+    runs = [(fold, seed) for fold in range(CONFIG.image_folds) for seed in IMAGES.seeds]
+    return [run for run in runs if existing([f"{folder}/fold{run[0]}-seed{run[1]}/run.json"])]
+
+
+def transferred_files(kind):
+    """Input function of one file of each of these runs."""
+
+    def find(wildcards):
+        folder = f"results/{DATASET}/runs/{wildcards.method}-{wildcards.variant}"
+        return [f"{folder}/fold{fold}-seed{seed}/{kind}" for fold, seed in transferred_runs(wildcards)]
+
+    return find
+
+
+def predict_external_settings(wildcards):
+    runs = [{"fold": fold, "seed": seed} for fold, seed in transferred_runs(wildcards)]
+    return as_json(training=IMAGES.training, runs=runs)
+
+
+def external_runs(study):
+    rows = IMAGE_STUDIES[study][0].rows
+    return existing(
+        [
+            f"results/{EXTERNAL}/transfer/{row.method}-{row.variant}/{file}"
+            for row in rows
+            for file in ["run.json", "predictions.parquet"]
+        ]
+    )
+
+
+def report_files(wildcards):
+    """What the report of a data set reads; one that nothing is trained on is not divided."""
+    dataset = REPORTED[wildcards.report]
+    folder = f"data/processed/{dataset}"
+    return {
+        "manifest": f"{folder}/manifest.parquet",
+        "facts": f"{folder}/manifest.json",
+        "folds": [f"{folder}/folds.parquet"] if dataset in TRAINED else [],
+        "properties": f"{folder}/images-{IMAGES.training.size}.parquet",
+    }
+
+
+def report_images(wildcards):
+    return f"data/processed/{REPORTED[wildcards.report]}/images-{IMAGES.training.size}"
+
+
+def tabulate_dataset_settings(wildcards):
+    dataset = REPORTED[wildcards.report]
+    return as_json(title=dataset_description(CONFIG, dataset), label=wildcards.report)
+
+
+def score_files(wildcards):
+    """Scores of each fold's model: of its own training images, or of every image of another data set."""
+    dataset = SCORED[wildcards.scored]
+    own = wildcards.scored != "msld-statistics"
+    return expand(
+        f"results/{dataset}/{'difficulty' if own else 'transfer/difficulty'}/fold{{fold}}.parquet",
+        fold=range(folds_of(dataset if own else DATASET)),
+    )
+
+
+def scored_file(wildcards, name):
+    return f"data/processed/{SCORED[wildcards.scored]}/{name}"
+
+
+def tabulate_difficulty_settings(wildcards):
+    own = wildcards.scored != "msld-statistics"
+    dataset = SCORED[wildcards.scored]
+    title, notes = difficulty_description(CONFIG, dataset, scored_by=dataset if own else DATASET)
+    comparable = IMAGES.difficulty_proxy == "softmax"  # the paper's
+    return as_json(title=title, label=wildcards.scored, notes=notes, comparable=comparable)
+
+
+def chosen_options(wildcards):
+    """Options that the search chose, of every method and rule of the study."""
+    rows = IMAGE_STUDIES[INTERNAL][0].rows
+    return [f"results/{DATASET}/tuned/{row.method}-{row.variant}.json" for row in rows if row.variant in SEARCHED]
+
+
+def tabulate_tuning_settings(wildcards):
+    return as_json(
+        dataset=DATASET,
+        title=dataset_description(CONFIG, DATASET),
+        methods=[described_search(CONFIG, method) for method in TRIALS],
+        folds=IMAGES.tuning.folds,
+        seeds=IMAGES.tuning.seeds,
+        epochs=IMAGES.tuning.epochs,
+    )
