@@ -25,6 +25,10 @@ include: "workflow/rules/evaluate.smk"
 include: "workflow/rules/report.smk"
 
 
+if workflow.output_settings.dryrun:
+    say_plan()
+
+
 localrules:
     all,
     download_pad_ufes_20,

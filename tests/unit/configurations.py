@@ -19,6 +19,9 @@ CONFIG = REPOSITORY / "config" / "config.yaml"
 EXAMPLE = REPOSITORY / "config" / "examples" / "pad-ufes-20-cpu.yaml"
 
 
+PAPER = REPOSITORY / "config" / "paper.yaml"
+
+
 SCHEMA = REPOSITORY / "workflow" / "schemas" / "config.schema.json"
 
 

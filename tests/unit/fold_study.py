@@ -104,9 +104,9 @@ class Study:
         outputs = {
             "predictions": output / "p.parquet",
             "history": output / "h.parquet",
-            "model": output / "m.safetensors",
+            "model": [output / "m.safetensors"],
         }
-        facts = train_stage.run(settings, **self.paths, difficulty=difficulty, weights=[], **outputs)
+        facts = train_stage.run(settings, **self.paths, difficulty=difficulty, weights=[], tuned=[], **outputs)
         return facts, pd.read_parquet(outputs["predictions"]), pd.read_parquet(outputs["history"])
 
 

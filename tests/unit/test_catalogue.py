@@ -7,23 +7,20 @@ from typing import Any
 
 import pytest
 
-from fossil.config import Block, Config, Row, load_config
+from fossil.config import Block, Config, load_config
+from fossil.config.image_blocks import image_studies
 from fossil.config.synthetic_blocks import studies
 from fossil.evaluation.metrics import METRICS
+from fossil.evaluation.transfer import TRANSFER_METRICS
 from fossil.reporting.catalogue import Figure, Table, figures, tables
 from fossil.reporting.tables.columns import column
 
-IMAGES = Block(
-    name="internal",
-    title="",
-    rows=[Row(scenario="phantom", method="erm", variant="baseline", label="ERM")],
-    reference="phantom/erm-baseline",
-)
+OF_IMAGES = ["final-tuning", "internal-regret", "external-validation"]
 SYNTHETIC = ["synthetic-results", "synthetic-main", "robustness-difficulty", "difficulty-defs", "sensitivity"]
 
 
 def blocks(config: Config) -> dict[str, list[Block]]:
-    return studies(config) | {"phantom-internal": [IMAGES]}
+    return studies(config) | image_studies(config)
 
 
 def all_tables(**values: Any) -> dict[str, Table]:
@@ -38,7 +35,7 @@ def all_figures(**values: Any) -> dict[str, Figure]:
 
 def test_every_figure_takes_the_options_of_its_entry() -> None:
     found = all_figures()
-    assert len(found) == 10
+    assert len(found) == 11
     for name, figure in found.items():
         module = importlib.import_module(f"fossil.reporting.figures.{name.replace('-', '_')}")
         module.Options.model_validate(figure.options)
@@ -46,18 +43,19 @@ def test_every_figure_takes_the_options_of_its_entry() -> None:
 
 def test_every_table_has_metrics_that_are_measured_and_can_be_printed() -> None:
     found = all_tables()
-    assert set(found) == {*SYNTHETIC, "final-tuning"} - {"sensitivity"}
+    assert set(found) == {*SYNTHETIC, *OF_IMAGES} - {"sensitivity"}
     for table in found.values():
-        assert set(table.columns) <= set(METRICS)
+        assert set(table.columns) <= {*METRICS, *TRANSFER_METRICS}
         assert all(column(name).heading for name in table.columns)
 
 
 @pytest.mark.parametrize("study", SYNTHETIC)
 def test_a_study_alone_has_its_own_tables_and_figures_and_those_of_images_and_theory(study: str) -> None:
     values = {"synthetic": {"studies": [study]}}
-    assert set(all_tables(**values)) <= {study, "final-tuning"}
+    assert set(all_tables(**values)) <= {study, *OF_IMAGES}
     drawn = all_figures(**values)
-    assert {figure.study for figure in drawn.values()} == {study, "phantom-internal", "theory"}
+    of_images = {"phantom-internal", "phantom_external-transfer"}
+    assert {figure.study for figure in drawn.values()} == {study, "theory", *of_images}
 
 
 def test_notes_tell_of_the_copies_and_of_what_is_held_out_as_configured() -> None:

@@ -23,6 +23,9 @@ TARGETS = [1, 1, 0, 0]
 Run = tuple[str, str, str, int]
 
 
+ERM = [Row(scenario="phantom", method="erm", variant="baseline", label="ERM")]
+
+
 def run_frame(run: Run, **columns: object) -> pd.DataFrame:
     return pd.DataFrame({**dict(zip(("scenario", "method", "variant", "seed"), run, strict=True)), **columns})
 
@@ -201,7 +204,7 @@ def test_a_study_of_which_every_run_is_missing_is_an_error_that_says_what_to_do(
     with pytest.raises(CollectError, match="study s: none"):
         collect_stacked([record], study="s", blocks=[block("ir4/erm-baseline")], seeds=[1])
     with pytest.raises(CollectError, match="study s: none"):
-        collect_folds(tmp_path, study="s", dataset="phantom", methods=["erm"], folds=2, seeds=[1])
+        collect_folds(tmp_path, study="s", rows=ERM, folds=2, seeds=[1])
 
 
 def test_a_run_of_two_jobs_is_an_error_that_names_both(tmp_path: Path) -> None:
@@ -226,7 +229,7 @@ def test_a_run_with_predictions_and_no_epochs_is_an_error(tmp_path: Path) -> Non
 def test_fold_runs_are_measured_on_their_test_images_alone(tmp_path: Path) -> None:
     write_fold(tmp_path / "erm-baseline" / "fold0-seed1", RIGHT)
     write_fold(tmp_path / "erm-baseline" / "fold1-seed1", MIXED)
-    table = collect_folds(tmp_path, study="s", dataset="phantom", methods=["erm"], folds=2, seeds=[1])
+    table = collect_folds(tmp_path, study="s", rows=ERM, folds=2, seeds=[1])
     assert list(table.columns) == COLUMNS
     assert set(table["scenario"]) == {"phantom"}
     assert [value(table, "balanced_accuracy", fold=fold) for fold in (0, 1)] == [1.0, 0.75]
@@ -238,7 +241,7 @@ def test_fold_runs_are_measured_on_their_test_images_alone(tmp_path: Path) -> No
 def test_missing_and_failed_fold_runs_are_rows_that_say_so(tmp_path: Path) -> None:
     write_fold(tmp_path / "erm-baseline" / "fold0-seed1", RIGHT)
     write_fold(tmp_path / "erm-baseline" / "fold1-seed1", [], status="failed")
-    table = collect_folds(tmp_path, study="s", dataset="phantom", methods=["erm"], folds=3, seeds=[1])
+    table = collect_folds(tmp_path, study="s", rows=ERM, folds=3, seeds=[1])
     by_fold = table.groupby("fold")
     assert by_fold["status"].agg(set).to_dict() == {0: {"ok"}, 1: {"failed"}, 2: {"missing"}}
     assert by_fold["value"].count().to_dict() == {0: len(METRICS), 1: 0, 2: 0}
@@ -255,6 +258,6 @@ def test_stages_write_the_tables(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(pd.read_parquet(metrics), expected)
 
     write_fold(tmp_path / "runs" / "erm-baseline" / "fold0-seed1", MIXED)
-    of_folds = {"study": "s", "dataset": "phantom", "methods": ["erm"], "folds": 1, "seeds": [1]}
+    of_folds = {"study": "s", "rows": ERM, "folds": 1, "seeds": [1]}
     folds_stage.run(folds_stage.Settings(**of_folds), runs=tmp_path / "runs", metrics=metrics)
     pd.testing.assert_frame_equal(pd.read_parquet(metrics), collect_folds(tmp_path / "runs", **of_folds))

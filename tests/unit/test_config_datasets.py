@@ -21,7 +21,7 @@ def test_the_image_study_takes_photographs_where_their_folder_is_set_and_the_pha
 
 def test_mpox_images_are_external_unless_the_study_trains_on_them() -> None:
     values = nested("datasets.msld_v2.root", "photographs")
-    assert load_config({}).external_dataset is None
+    assert load_config(nested("datasets.custom.table", "images.csv")).external_dataset is None
     assert load_config(values).external_dataset == "msld_v2"
     assert load_config(values | {"images": {"dataset": "msld_v2"}}).external_dataset is None
     assert load_config(values | {"images": {"dataset": "msld_v2"}}).image_dataset == "msld_v2"
@@ -52,7 +52,22 @@ def test_a_given_division_of_ones_own_data_is_one_fold() -> None:
     own = {"table": "images.csv", "split_column": "split"}
     assert load_config({"datasets": {"custom": own}, "statistics": {"alpha": 1.0}}).image_folds == 1
     assert load_config(nested("datasets.custom.table", "images.csv")).image_folds == 3
-    assert "3 pairs" in complaint({"datasets": {"custom": own}})
+    assert "2 pairs" in complaint({"datasets": {"custom": own}})
+
+
+def test_the_phantom_has_a_second_phantom_to_try_models_on_unless_nothing_is_tried() -> None:
+    assert load_config({}).external_dataset == "phantom_external"
+    assert load_config({"images": {"transfer": False}}).external_dataset is None
+    assert "phantom_external is what models are tried on" in complaint(nested("images.dataset", "phantom_external"))
+    same = nested("datasets.phantom_external.seed", load_config({}).datasets.phantom.seed)
+    assert complaint(same).startswith("datasets.phantom_external.seed: ")
+
+
+def test_training_elsewhere_needs_a_data_set_of_photographs_without_copies() -> None:
+    own = {"datasets": {"custom": {"table": "images.csv"}}, "images": {"refit": True}}
+    assert complaint(own).startswith("images.refit: there is no external data set")
+    mpox = {"root": "photographs", "construction": "paper"}
+    assert "construction: originals only" in complaint({"datasets": {"msld_v2": mpox}, "images": {"refit": True}})
 
 
 @pytest.mark.parametrize("weights", ["none", "package", "hub", "/models/convnext.safetensors"])

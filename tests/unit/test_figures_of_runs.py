@@ -123,7 +123,7 @@ def test_phantom_stands_in_the_title_of_phantom_data_only() -> None:
     for dataset in config.DATASETS:
         block = methods_block(scenario=dataset)
         title = tradeoff(random_metrics(block, folds=2), block).get_suptitle()
-        assert ("phantom" in title.lower()) == (dataset == "phantom")
+        assert ("phantom" in title.lower()) == (dataset in config.PHANTOMS)
         assert ("PAD-UFES-20" in title) == (dataset == "pad_ufes_20")
 
 

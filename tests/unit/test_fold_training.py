@@ -197,7 +197,7 @@ def test_predictions_hold_every_validation_and_test_image_once_and_no_training_i
     assert list(merged["target"]) == list(merged["label"])
     assert predictions["probability"].between(0, 1).all()
     assert list(history["epoch"]) == [0, 1]
-    assert set(facts) == {"device", "images_per_second", "input", "weights_sha256"}
+    assert set(facts) == {"device", "images_per_second", "input", "options", "weights_sha256"}
     assert facts["input"] == {
         "mean": IMAGENET_DEFAULT_MEAN,
         "std": IMAGENET_DEFAULT_STD,

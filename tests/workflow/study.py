@@ -30,6 +30,8 @@ TINY: dict[str, Any] = {
         "seeds": [1],
         "folds": 2,
         "difficulty_seed": 1,
+        "variants": ["baseline"],
+        "transfer": False,
         "training": {"epochs": 1},
     },
     "statistics": {"alpha": 1.0, "resamples": 200},
@@ -94,7 +96,10 @@ def _job(rule: str, body: str) -> str:
 
 # What follows from new runs of the image study.
 AFTER_FOLDS = Counter(
-    ["collect_folds", "compare_methods", "tabulate_study final-tuning", "draw_figure padufes-tradeoff"]
+    [
+        *("collect_folds", "compare_methods", "tabulate_study final-tuning", "tabulate_study internal-regret"),
+        "draw_figure padufes-tradeoff",
+    ]
 )
 # What is drawn of all methods of the synthetic section, from their metrics and from their epochs.
 METHOD_FIGURES = ["draw_figure synthetic-raincloud", "draw_figure imbalance-ratios"]

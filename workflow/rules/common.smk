@@ -31,6 +31,7 @@ from fossil.config.image_blocks import image_studies, internal_study, trials, va
 from fossil.config.synthetic_blocks import configured_levels, studies
 from fossil.config.tuning import SEARCHED, candidates, described_search
 from fossil.digest import code_digest, listing_digest, table_digest
+from fossil.plan import plan_images
 from fossil.reporting.catalogue import figures, tables
 from fossil.reporting.catalogue_images import dataset_description, difficulty_description
 

@@ -89,7 +89,7 @@ def trial_runs(wildcards):
         [
             f"results/{DATASET}/trials/{method}-{variant}/fold{fold}-seed{seed}/{file}"
             for method, variant in pairs
-            for fold in range(IMAGES.tuning.folds)
+            for fold in range(CONFIG.trial_folds)
             for seed in IMAGES.tuning.seeds
             for file in RUN_FILES
         ]
@@ -203,7 +203,18 @@ def tabulate_tuning_settings(wildcards):
         dataset=DATASET,
         title=dataset_description(CONFIG, DATASET),
         methods=[described_search(CONFIG, method) for method in TRIALS],
-        folds=IMAGES.tuning.folds,
+        folds=CONFIG.trial_folds,
         seeds=IMAGES.tuning.seeds,
         epochs=IMAGES.tuning.epochs,
     )
+
+
+def say_plan():
+    """Say before a dry run's jobs what would be trained, and how long that takes."""
+    lines = plan_images(
+        CONFIG,
+        results=Path("results"),
+        processed=Path("data/processed"),
+        speeds=Path(workflow.basedir) / "workflow/speeds.csv",
+    )
+    print("\n".join(lines), file=sys.stderr)

@@ -71,7 +71,7 @@ rule collect_trials:
         settings=as_json(
             study=f"{DATASET}-trials",
             rows=trial_rows(),
-            folds=IMAGES.tuning.folds,
+            folds=CONFIG.trial_folds,
             seeds=IMAGES.tuning.seeds,
             role="validation",
         ),

@@ -118,7 +118,7 @@ rule select_options:
             dataset=wildcards.dataset,
             method=wildcards.method,
             candidates=candidates(CONFIG, wildcards.method),
-            folds=IMAGES.tuning.folds,
+            folds=CONFIG.trial_folds,
             seeds=IMAGES.tuning.seeds,
             rule=wildcards.variant,
         ),

@@ -176,6 +176,11 @@ class Config(Strict):
         given = self.image_dataset == "custom" and self.datasets.custom.split_column is not None
         return 1 if given else self.images.folds
 
+    @property
+    def trial_folds(self) -> int:
+        """Number of folds on which candidates are tried."""
+        return min(self.images.tuning.folds, self.image_folds)
+
 
 def load_config(values: Mapping[str, Any]) -> Config:
     """Check a configuration.

@@ -16,7 +16,7 @@ from fossil.config.studies import (
     Statistics,
     SyntheticStudy,
 )
-from fossil.config.tuning import candidates, searches, variants_of
+from fossil.config.tuning import candidates, variants_of
 
 if TYPE_CHECKING:
     from fossil.config import Config
@@ -134,8 +134,6 @@ def tuning_problems(config: Config) -> list[str]:
         problems.append(f"images.variants: {config.images.variants} names one twice")
     if problems:
         return problems
-    if searches(config) and tuning.folds > config.image_folds:
-        problems.append(f"images.tuning.folds: {tuning.folds} of {config.image_folds} folds")
     if len(set(tuning.seeds)) < len(tuning.seeds):
         problems.append(f"images.tuning.seeds: {tuning.seeds} names one twice")
     return problems + [

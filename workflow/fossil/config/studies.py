@@ -199,7 +199,7 @@ class ImageStudy(Strict):
         "fossil",
         description="The method that every row is compared with: its tuned variant, or the first of images.variants.",
     )
-    seeds: list[Seed] = Field([42, 77, 123], description="Seeds of the training.")
+    seeds: list[Seed] = Field([42, 77], description="Seeds of the training.")
     folds: Annotated[int, Field(ge=2)] = Field(3, description="Cross-validation folds, grouped by patient.")
     fold_seed: Seed = Field(42, description="Seed of the folds.")
     validation_fraction: Fraction = Field(0.15, description="Share of the training patients that validate.")

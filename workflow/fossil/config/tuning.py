@@ -67,7 +67,9 @@ class Tuning(Strict):
         description="Also try FOSSIL's stage-wise variant with each combination that still makes a difference; it is "
         "reported beside the others and never chosen.",
     )
-    folds: PositiveInt = Field(2, description="The first folds, on which candidates are tried.")
+    folds: PositiveInt = Field(
+        2, description="The first so many folds, on which candidates are tried; all where there are fewer."
+    )
     seeds: list[Seed] = Field([42], description="Seeds of the trials.", min_length=1)
     epochs: PositiveInt = Field(5, description="Epochs of a trial.")
     budget: PositiveInt = Field(9, description="Candidates that each method has where all have equally many.")

@@ -96,7 +96,7 @@ def _search_note(config: Config) -> tuple[str, ...]:
         return ()
     tuning = config.images.tuning
     seeds = f"seed{'s' if len(tuning.seeds) > 1 else ''} {', '.join(map(str, tuning.seeds))}"
-    folds = "fold 0" if tuning.folds == 1 else f"folds 0 to {tuning.folds - 1}"
+    folds = "fold 0" if config.trial_folds == 1 else f"folds 0 to {config.trial_folds - 1}"
     return (
         f"Tuned: the candidate with the highest mean AUC on the validation images of {folds}, {seeds}, after "
         f"{tuning.epochs} epochs. What validates in one fold tests in another, so that the choice is not blind to the "

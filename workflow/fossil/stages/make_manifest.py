@@ -29,4 +29,5 @@ def run(settings: Settings, *, root: Path, manifest: Path) -> dict[str, Any]:
     for name, count in found.table["class_name"].value_counts().items():
         logger.info("%s: %d images", name, count)
     write_parquet(manifest, found.table)
-    return found.facts
+    counts = [int((found.table["label"] == label).sum()) for label in (0, 1)]
+    return {"class_counts": counts, **found.facts}

@@ -150,7 +150,9 @@ def _method_lines(search: Search, mine: pd.DataFrame, theirs: pd.DataFrame, *, h
             entries.append((alike.iloc[0], len(alike) - 1))
     rest = mine[mine["variant"] == BASELINE]
     staged = mine[mine["variant"].str.startswith(STAGE_WISE) & mine["mean"].notna()]
-    extra = [(rest.iloc[0], 0)] + [(staged.loc[staged["mean"].idxmax()], 0)] * bool(len(staged))
+    extra = [(rest.iloc[0], 0)]
+    if len(staged):
+        extra.append((staged.loc[staged["mean"].idxmax()], 0))
     printed = [[_paper_options(line.variant), f"{line.mean} {_deviation(line.std)}"] for line in theirs.itertuples()]
     lines = []
     for place, (entry, alike) in enumerate([*entries, *extra]):

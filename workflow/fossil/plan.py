@@ -1,0 +1,192 @@
+"""What a study on images will train, and how long that takes at speeds that were measured."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from fossil.config.image_blocks import image_studies, trials
+
+if TYPE_CHECKING:
+    from fossil.config import Config, DatasetName
+
+PAD_UFES_20_COUNTS = {"BCC": 845, "ACK": 730, "NEV": 244, "SEK": 235, "SCC": 192, "MEL": 52}
+"""Images of each diagnosis (Pacheco et al. 2020)."""
+
+MSLD_V2_COUNTS = {"Monkeypox": 284, "Chickenpox": 75, "Measles": 55, "Cowpox": 66, "HFMD": 161, "Healthy": 114}
+"""Originals of each class, counted in the data set's folders."""
+
+_START_SECONDS = 6.0
+"""What a training takes on top of its epochs, at most, as the benchmark ``job`` measures it."""
+
+
+@dataclass(frozen=True)
+class Training:
+    """A training that the study has: what it is called, where its record will be, and how many images it sees."""
+
+    kind: str
+    method: str
+    record: Path
+    images: float
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Images a second of a training, of which method, on which device and how that is known."""
+
+    method: str
+    device: str
+    images_per_second: float
+    source: str
+
+
+def plan_images(config: Config, *, results: Path, processed: Path, speeds: Path) -> list[str]:
+    """Say in lines how many trainings there are and how long they take.
+
+    Parameters
+    ----------
+    results, processed : Path
+        Folders in which records of trainings and of data sets are, if there are any.
+    speeds : Path
+        CSV of speeds that are known from elsewhere: backbone, size, method, device, images_per_second, source.
+    """
+    found = list(trainings(config, processed=processed, results=results))
+    left = [one for one in found if not one.record.exists()]
+    training = config.images.training
+    lines = [f"Studies on images: {training.backbone} at {training.size} pixels, {len(found)} trainings"]
+    for kind in dict.fromkeys(one.kind for one in found):
+        mine = [one for one in found if one.kind == kind]
+        to_do = sum(one in left for one in mine)
+        lines.append(f"  {kind}: {len(mine)} trainings, {to_do} to do, {_millions(one.images for one in mine)}")
+    known = [*measured_speeds(config, results=results), *read_speeds(config, speeds)]
+    if left:
+        lines += [_estimate(left, device, known) for device in dict.fromkeys(speed.device for speed in known)]
+    if left and not known:
+        lines.append("  No speed is known of this backbone at this size: it is measured with the first trainings.")
+    return lines
+
+
+def trainings(config: Config, *, processed: Path, results: Path) -> Iterator[Training]:
+    """List all trainings of a study; data sets that are not there yet count by what is known of them."""
+    dataset, external = config.image_dataset, config.external_dataset
+    folder = results / dataset / "trials"
+    rows = _rows(config, dataset, processed)
+    for tried in trials(config).values():
+        for method, variant in dict.fromkeys((trial.method, trial.trained_as) for trial in tried):
+            for fold in range(config.trial_folds):
+                for seed in config.images.tuning.seeds:
+                    record = folder / f"{method}-{variant}" / f"fold{fold}-seed{seed}" / "run.json"
+                    yield Training(f"trials on {dataset}", method, record, rows * config.images.tuning.epochs)
+    for study, blocks in image_studies(config).items():
+        if study == f"{external}-transfer":
+            continue
+        name = blocks[0].rows[0].scenario
+        rows = _rows(config, name, processed)
+        folds = config.image_folds if name == dataset else config.images.folds
+        for row in blocks[0].rows:
+            for fold in range(folds):
+                for seed in config.images.seeds:
+                    run = f"{row.method}-{row.variant}/fold{fold}-seed{seed}/run.json"
+                    images = rows * config.images.training.epochs
+                    yield Training(f"{blocks[0].name} on {name}", row.method, results / name / "runs" / run, images)
+
+
+def class_counts(config: Config, dataset: DatasetName, *, processed: Path) -> tuple[float, float]:
+    """Negative and positive images of a data set: counted where it is there, and otherwise expected."""
+    record = processed / dataset / "manifest.json"
+    if record.exists():
+        negative, positive = json.loads(record.read_text())["class_counts"]
+        return negative, positive
+    return _EXPECTED[dataset](getattr(config.datasets, dataset))
+
+
+def measured_speeds(config: Config, *, results: Path) -> list[Speed]:
+    """Speeds of the trainings that are done, a median for each method and device."""
+    training = config.images.training
+    found: dict[tuple[str, str], list[float]] = {}
+    for record in sorted(results.glob("*/runs/*/*/run.json")):
+        run = json.loads(record.read_text())
+        settings = run["settings"]["training"]
+        if (settings["backbone"], settings["size"]) == (training.backbone, training.size) and run["status"] == "ok":
+            method = record.parent.parent.name.partition("-")[0]
+            found.setdefault((method, run["device"]), []).append(run["images_per_second"])
+    return [
+        Speed(method, device, median(values), f"median of {len(values)} trainings here")
+        for (method, device), values in found.items()
+    ]
+
+
+def read_speeds(config: Config, path: Path) -> list[Speed]:
+    """Read the speeds of this backbone at this size from a CSV file."""
+    training = config.images.training
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    return [
+        Speed(row["method"], row["device"], float(row["images_per_second"]), row["source"])
+        for row in rows
+        if (row["backbone"], int(row["size"])) == (training.backbone, training.size)
+    ]
+
+
+def _estimate(left: Sequence[Training], device: str, known: Sequence[Speed]) -> str:
+    """Hours on one device; a method whose speed is not known counts as ERM, or as the slowest that is known."""
+    mine = {speed.method: speed for speed in known if speed.device == device}
+    stand_in = mine.get("erm", min(mine.values(), key=lambda speed: speed.images_per_second))
+    seconds = sum(one.images / mine.get(one.method, stand_in).images_per_second for one in left)
+    seconds += _START_SECONDS * len(left)
+    unknown = sorted({one.method for one in left} - set(mine))
+    guess = f"; {', '.join(unknown)} counted as {stand_in.method}" if unknown else ""
+    speed = f"{stand_in.images_per_second:.0f} images/s with {stand_in.method}, {stand_in.source}"
+    return f"  left to do: about {seconds / 3600:.1f} hours on one {device} ({speed}{guess})"
+
+
+def _rows(config: Config, dataset: DatasetName, processed: Path) -> float:
+    """Say how many training rows a fold has, augmented copies included, as far as that is known beforehand."""
+    negative, positive = class_counts(config, dataset, processed=processed)
+    folds = config.image_folds if dataset == config.image_dataset else config.images.folds
+    tested = 1 / folds if folds > 1 else 0.0
+    copies = config.images.training.augmented_copies * min(negative, positive)
+    return (negative + positive + copies) * (1 - tested) * (1 - config.images.validation_fraction)
+
+
+def _of_pad(options: Any) -> tuple[float, float]:
+    positive = sum(PAD_UFES_20_COUNTS.get(name, 0) for name in options.positive)
+    return sum(PAD_UFES_20_COUNTS.values()) - positive, positive
+
+
+def _of_msld(options: Any) -> tuple[float, float]:
+    if options.construction == "paper":
+        return options.paper_negative, options.paper_positive
+    positive = sum(MSLD_V2_COUNTS.get(name, 0) for name in options.positive)
+    negative = sum(MSLD_V2_COUNTS.values()) - positive
+    return negative, min(positive, negative / options.imbalance_ratio)
+
+
+def _of_phantom(options: Any) -> tuple[float, float]:
+    positive = round(options.images / (1 + options.imbalance_ratio))
+    return options.images - positive, positive
+
+
+def _of_custom(options: Any) -> tuple[float, float]:
+    with options.table.expanduser().open(newline="", encoding="utf-8-sig") as file:
+        labels = [row.get(options.label_column) for row in csv.DictReader(file)]
+    positive = sum(label in options.positive for label in labels)
+    return len(labels) - positive, positive
+
+
+_EXPECTED: dict[str, Callable[[Any], tuple[float, float]]] = {
+    "phantom": _of_phantom,
+    "phantom_external": _of_phantom,
+    "pad_ufes_20": _of_pad,
+    "msld_v2": _of_msld,
+    "custom": _of_custom,
+}
+
+
+def _millions(images: Iterator[float]) -> str:
+    return f"{sum(images) / 1e6:.2f} million images through the network"
