@@ -38,6 +38,7 @@ from fossil.config.methods import (
 )
 from fossil.config.strict import (
     ConfigError,
+    Fraction,
     Name,
     Strict,
     explain,
@@ -82,6 +83,7 @@ __all__ = [
     "FocalOptions",
     "FossilBilevelOptions",
     "FossilOptions",
+    "Fraction",
     "ImageStudy",
     "ImageTraining",
     "MetaWeightNetOptions",

@@ -56,7 +56,7 @@ def collect_stacked(
         folders = " and ".join(str(folder) for folder, job in jobs.items() if twice[0] in job.index)
         raise CollectError(f"{_name(twice[0])} is in {folders}; delete all but one of these folders")
     runs = found.reindex(wanted)
-    return _long(runs.assign(status=runs["status"].fillna("missing"), fold=None).reset_index(), study)
+    return _long(runs.assign(status=runs["status"].fillna("missing"), fold=None).reset_index(), study, METRICS)
 
 
 def collect_folds(
@@ -66,29 +66,78 @@ def collect_folds(
 
     The columns are those of `collect_stacked`; the scenario is the data set's name.
     """
+    arms = [(method, BASELINE) for method in methods]
+    return measure_folds(
+        root, _measure_fold, names=METRICS, study=study, dataset=dataset, arms=arms, folds=folds, seeds=seeds
+    )
+
+
+def measure_folds(
+    root: Path,
+    measure: Callable[[Path], Mapping[str, Any]],
+    *,
+    names: Sequence[str],
+    study: str,
+    dataset: str,
+    arms: Sequence[tuple[str, str]],
+    folds: int,
+    seeds: Sequence[int],
+) -> pd.DataFrame:
+    """Measure every run of an image study: ``root/{method}-{variant}/fold{f}-seed{s}``.
+
+    Parameters
+    ----------
+    measure : callable
+        From the folder of a run that ended well to its metrics, by name.
+    names : sequence of str
+        The metrics, in the order of the table.
+    arms : sequence of tuple of str
+        Method and variant of the runs.
+
+    Returns
+    -------
+    DataFrame
+        The columns are those of `collect_stacked`; the scenario is the data set's name.
+
+    Raises
+    ------
+    CollectError
+        Where every run is missing, or one cannot be measured.
+    """
     runs = [
         {
-            **{"scenario": dataset, "method": method, "variant": BASELINE, "fold": fold, "seed": seed},
-            **_fold_run(root / f"{method}-{BASELINE}" / f"fold{fold}-seed{seed}"),
+            **{"scenario": dataset, "method": method, "variant": variant, "fold": fold, "seed": seed},
+            **_fold_run(root / f"{method}-{variant}" / f"fold{fold}-seed{seed}", measure),
         }
-        for method, fold, seed in product(methods, range(folds), seeds)
+        for (method, variant), fold, seed in product(arms, range(folds), seeds)
     ]
-    return _long(pd.DataFrame(runs), study)
+    return _long(pd.DataFrame(runs), study, names)
 
 
-def _fold_run(folder: Path) -> dict[str, Any]:
+def fold_predictions(folder: Path, role: str) -> pd.DataFrame:
+    """Read target and probability of a run's images of one role ("validation", "test")."""
+    predictions = pd.read_parquet(folder / "predictions.parquet", columns=["role", "target", "probability"])
+    return predictions[predictions["role"] == role]
+
+
+def _fold_run(folder: Path, measure: Callable[[Path], Mapping[str, Any]]) -> dict[str, Any]:
     """Status of a run and, where it is ok, its metrics."""
     if not (folder / "run.json").exists():
         return {"status": "missing"}
     status = read_json(folder / "run.json")["status"]
     if status != "ok":
         return {"status": status}
-    predictions = pd.read_parquet(folder / "predictions.parquet", columns=["role", "target", "probability"])
-    test = predictions[predictions["role"] == "test"]
+    try:
+        return {"status": status, **measure(folder)}
+    except ValueError as error:
+        raise CollectError(f"{folder}: {error}") from error
+
+
+def _measure_fold(folder: Path) -> dict[str, Any]:
+    test = fold_predictions(folder, "test")
     history = pd.read_parquet(folder / "history.parquet", columns=["epoch", "validation_loss", "n_eff"])
     history = history.sort_values("epoch")
     return {
-        "status": status,
         **prediction_metrics(test["target"], test["probability"]),
         **training_metrics(history["validation_loss"], history["n_eff"]),
     }
@@ -129,15 +178,15 @@ def _measure(
     return pd.concat(parts)
 
 
-def _long(runs: pd.DataFrame, study: str) -> pd.DataFrame:
+def _long(runs: pd.DataFrame, study: str, names: Sequence[str]) -> pd.DataFrame:
     """One row a run and metric, from one row a run."""
     if (runs["status"] == "missing").all():
         raise CollectError(
             f"study {study}: none of its runs is there; set allow_missing_runs: false, so that they are made"
         )
-    values = runs.reindex(columns=METRICS).to_numpy(dtype=np.float64)
+    values = runs.reindex(columns=names).to_numpy(dtype=np.float64)
     keys = runs.assign(study=study)[[*_KEYS, "status"]]
-    table = keys.loc[keys.index.repeat(len(METRICS))].assign(metric=np.tile(METRICS, len(runs)), value=values.ravel())
+    table = keys.loc[keys.index.repeat(len(names))].assign(metric=np.tile(names, len(runs)), value=values.ravel())
     table = table.astype({"fold": "Int64", "seed": "int64", "status": "str"})
     return table[[*_KEYS, "metric", "value", "status"]].reset_index(drop=True)
 
