@@ -38,7 +38,6 @@ from fossil.config.methods import (
 )
 from fossil.config.strict import (
     ConfigError,
-    Fraction,
     Name,
     Strict,
     explain,
@@ -83,7 +82,6 @@ __all__ = [
     "FocalOptions",
     "FossilBilevelOptions",
     "FossilOptions",
-    "Fraction",
     "ImageStudy",
     "ImageTraining",
     "MetaWeightNetOptions",

@@ -7,7 +7,8 @@ from typing import Self
 
 from pydantic import model_validator
 
-from fossil.config import Block, Fraction, Strict
+from fossil.config import Block, Strict
+from fossil.config.strict import Fraction
 from fossil.evaluation.collect import fold_predictions, measure_folds
 from fossil.evaluation.operating_point import OPERATING_METRICS, operating_point
 from fossil.files import write_parquet
