@@ -142,8 +142,9 @@ def test_a_table_of_all_methods_with_and_without_runs_fits_the_page(tmp_path: Pa
     lost = metrics["method"] == "focal"
     metrics.loc[lost, "value"] = np.nan
     metrics.loc[lost, "status"] = "failed"
-    _, tex = tabulated(metrics, notes=("Notes of 100% & more.",))
+    _, tex = tabulated(metrics, title=f"{TITLE} & 50%", notes=("Notes of 100% & more.",))
     assert set(cells(tex, "Focal loss")[1:]) == {"--"}
+    assert r"operating points \& 50\%. Wanted" in tex
     assert r"Notes of 100\% \& more." in tex
     compiles(tex, tmp_path)
     metrics[["value", "status"]] = [np.nan, "failed"]
