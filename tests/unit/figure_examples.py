@@ -14,12 +14,14 @@ from matplotlib.text import Text
 
 from fossil.config import METHODS, Block, Row
 from fossil.evaluation.metrics import METRICS
+from fossil.evaluation.operating_point import OPERATING_METRICS
 from fossil.reporting import style
 
 SIX = ["erm", "static", "static_inverted", "focal", "curriculum", "fossil"]
 FIGURES = [
     *("synthetic_raincloud", "imbalance_ratios", "robustness_difficulty", "difficulty_defs", "sensitivity"),
-    *("regret_trajectories", "weight_trajectories", "effective_sample_size", "padufes_tradeoff", "theory"),
+    *("regret_trajectories", "weight_trajectories", "effective_sample_size", "theory"),
+    *("padufes_tradeoff", "operating_point"),
 ]
 EPOCHS = 12
 
@@ -37,14 +39,16 @@ def methods_block(methods: list[str] = SIX, scenario: str = "ir9", **options: An
     return make_block([make_row(scenario, method) for method in methods], **options)
 
 
-def random_metrics(*blocks: Block, folds: int = 0, seeds: int = 8, spread: float = 0.03) -> pd.DataFrame:
+def random_metrics(
+    *blocks: Block, folds: int = 0, seeds: int = 8, spread: float = 0.03, names: tuple[str, ...] = METRICS
+) -> pd.DataFrame:
     """Random runs of every metric of every row."""
     rng = np.random.default_rng(4)
     found = []
     for row in {row.key: row for block in blocks for row in block.rows}.values():
         centre = rng.uniform(0.5, 0.8)
         for fold, seed in itertools.product(range(folds) if folds else [None], range(seeds)):
-            for metric in METRICS:
+            for metric in names:
                 value = (0.05 if "regret" in metric else centre) + spread * rng.uniform(-1, 1)
                 found.append(("study", row.scenario, row.method, row.variant, fold, seed, metric, value, "ok"))
     columns = ["study", "scenario", "method", "variant", "fold", "seed", "metric", "value", "status"]
@@ -129,6 +133,7 @@ def example(name: str, methods: list[str] = SIX) -> tuple[pd.DataFrame, dict[str
         "robustness_difficulty": [robustness_block()],
         "sensitivity": [grid_block()],
         "padufes_tradeoff": [methods_block(methods, "phantom")],
+        "operating_point": [methods_block(methods, "phantom")],
     }.get(name, [methods_block(methods)])
     title = "Synthetic data, imbalance ratio 9:1"
     if name == "theory":
@@ -139,7 +144,10 @@ def example(name: str, methods: list[str] = SIX) -> tuple[pd.DataFrame, dict[str
     options |= {
         "imbalance_ratios": {"ratios": [4, 9, 19]},
         "sensitivity": {"configured": grid_block().rows[1].key, "metric": "balanced_accuracy"},
+        "operating_point": {"recall": 0.8},
     }.get(name, {})
+    if name == "operating_point":
+        return random_metrics(*blocks, folds=2, names=OPERATING_METRICS), options
     of_epochs = name in ("regret_trajectories", "weight_trajectories", "effective_sample_size")
     table = random_history(*blocks) if of_epochs else random_metrics(*blocks, folds=2 * (name == "padufes_tradeoff"))
     return table, options

@@ -81,11 +81,12 @@ def test_the_check_of_overlaps_finds_one() -> None:
 @pytest.mark.parametrize("name", OF_RUNS)
 def test_missing_runs_are_said_and_only_where_they_lack(name: str) -> None:
     table, options = examples.example(name)
-    counts = {"padufes_tradeoff": "12 of 16 runs"}.get(name, "7/8" if "value" in table else "2/3")
+    of_folds = {"padufes_tradeoff": "12 of 16 runs", "operating_point": "12/16"}
+    counts = of_folds.get(name, "7/8" if "value" in table else "2/3")
     if name in ("imbalance_ratios", "effective_sample_size"):
         counts = "21/24" if name == "imbalance_ratios" else "6/9"
     assert counts not in examples.all_text(examples.draw_figure(name, table, options))
-    seeds = [1, 2] if name == "padufes_tradeoff" else [2]
+    seeds = [1, 2] if name in of_folds else [2]
     text = examples.all_text(examples.draw_figure(name, without_runs(table, seeds=seeds), options))
     assert counts in text
 

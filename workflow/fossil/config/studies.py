@@ -210,6 +210,9 @@ class ImageStudy(Strict):
         "itself at the start of each epoch.",
     )
     difficulty_seed: Seed = Field(42, description="Seed of the frozen scores' ERM.")
+    operating_recall: Fraction = Field(
+        0.8, description="Recall wanted of the threshold that is chosen on the validation images."
+    )
     weights: Annotated[str, Field(pattern=r"^(none|package|hub|.+\.safetensors)$")] = Field(
         "none",
         description="The backbone's first weights. none: from scratch; package: ImageNet weights from an installed "

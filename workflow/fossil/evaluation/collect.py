@@ -67,32 +67,75 @@ def collect_folds(
 
     The columns are those of `collect_stacked`. The images measured are those of a role.
     """
+
+    def measure(folder: Path) -> dict[str, Any]:
+        shown = fold_predictions(folder, role)
+        history = pd.read_parquet(folder / "history.parquet", columns=["epoch", "validation_loss", "n_eff"])
+        history = history.sort_values("epoch")
+        return {
+            **prediction_metrics(shown["target"], shown["probability"]),
+            **training_metrics(history["validation_loss"], history["n_eff"]),
+        }
+
+    return measure_folds(root, measure, names=METRICS, study=study, rows=rows, folds=folds, seeds=seeds)
+
+
+def measure_folds(
+    root: Path,
+    measure: Callable[[Path], Mapping[str, Any]],
+    *,
+    names: Sequence[str],
+    study: str,
+    rows: Sequence[Row],
+    folds: int,
+    seeds: Sequence[int],
+) -> pd.DataFrame:
+    """Measure every training in folds: ``root/{method}-{variant}/fold{f}-seed{s}``.
+
+    Parameters
+    ----------
+    measure : callable
+        From the folder of a run that ended well to its metrics, by name.
+    names : sequence of str
+        The metrics, in the order of the table.
+
+    Returns
+    -------
+    DataFrame
+        The columns are those of `collect_stacked`; the scenario is the data set's name.
+
+    Raises
+    ------
+    CollectError
+        Where every run is missing, or one cannot be measured.
+    """
     runs = [
         {
             **{"scenario": row.scenario, "method": row.method, "variant": row.variant, "fold": fold, "seed": seed},
-            **_fold_run(root / f"{row.method}-{row.variant}" / f"fold{fold}-seed{seed}", role),
+            **_fold_run(root / f"{row.method}-{row.variant}" / f"fold{fold}-seed{seed}", measure),
         }
         for row, fold, seed in product(rows, range(folds), seeds)
     ]
-    return long_table(pd.DataFrame(runs), study, METRICS)
+    return long_table(pd.DataFrame(runs), study, names)
 
 
-def _fold_run(folder: Path, role: Role) -> dict[str, Any]:
+def fold_predictions(folder: Path, role: Role) -> pd.DataFrame:
+    """Read target and probability of a run's images of one role ("validation", "test")."""
+    predictions = pd.read_parquet(folder / "predictions.parquet", columns=["role", "target", "probability"])
+    return predictions[predictions["role"] == role]
+
+
+def _fold_run(folder: Path, measure: Callable[[Path], Mapping[str, Any]]) -> dict[str, Any]:
     """Status of a run and, where it is ok, its metrics."""
     if not (folder / "run.json").exists():
         return {"status": "missing"}
     status = read_json(folder / "run.json")["status"]
     if status != "ok":
         return {"status": status}
-    predictions = pd.read_parquet(folder / "predictions.parquet", columns=["role", "target", "probability"])
-    shown = predictions[predictions["role"] == role]
-    history = pd.read_parquet(folder / "history.parquet", columns=["epoch", "validation_loss", "n_eff"])
-    history = history.sort_values("epoch")
-    return {
-        "status": status,
-        **prediction_metrics(shown["target"], shown["probability"]),
-        **training_metrics(history["validation_loss"], history["n_eff"]),
-    }
+    try:
+        return {"status": status, **measure(folder)}
+    except ValueError as error:
+        raise CollectError(f"{folder}: {error}") from error
 
 
 def _job(record: Path, wanted: pd.MultiIndex) -> pd.DataFrame:

@@ -48,14 +48,35 @@ def prediction_metrics(targets: ArrayLike, probabilities: ArrayLike) -> dict[str
     """
     p = np.asarray(probabilities, dtype=np.float64)
     positive, p = np.broadcast_arrays(np.asarray(targets) == 1, p)
+    decisions = decision_metrics(positive, p, threshold=THRESHOLD)
+    return {
+        "auc": area_under_roc_curve(positive, p),
+        **decisions,
+        "expected_calibration_error": expected_calibration_error(positive, p),
+        "brier_score": brier_score(positive, p),
+        "area_under_risk_coverage": area_under_risk_coverage((p >= THRESHOLD) != positive, np.maximum(p, 1 - p)),
+    }
+
+
+def decision_metrics(
+    positive: NDArray[np.bool_], probabilities: NDArray[np.float64], *, threshold: float
+) -> dict[str, NDArray[np.float64]]:
+    """Metrics of the decisions probability >= threshold; (..., n) to (...).
+
+    Precision is 0 where nothing was predicted positive.
+
+    Raises
+    ------
+    ValueError
+        Where a run has one class only.
+    """
     if not (positive.any(axis=-1) & ~positive.all(axis=-1)).all():
         raise ValueError("targets of a run are all of one class; metrics need both classes in the test split")
-    decided = p >= THRESHOLD
+    decided = probabilities >= threshold
     hits = (decided & positive).sum(axis=-1)
     recall = hits / positive.sum(axis=-1)
     specificity = (~decided & ~positive).sum(axis=-1) / (~positive).sum(axis=-1)
     return {
-        "auc": area_under_roc_curve(positive, p),
         "balanced_accuracy": (recall + specificity) / 2,
         "recall": recall,
         "specificity": specificity,
@@ -63,9 +84,6 @@ def prediction_metrics(targets: ArrayLike, probabilities: ArrayLike) -> dict[str
         "f1": 2 * hits / (decided.sum(axis=-1) + positive.sum(axis=-1)),
         "g_mean": np.sqrt(recall * specificity),
         "balanced_error": 1 - (recall + specificity) / 2,
-        "expected_calibration_error": expected_calibration_error(positive, p),
-        "brier_score": ((p - positive) ** 2).mean(axis=-1),
-        "area_under_risk_coverage": area_under_risk_coverage(decided != positive, np.maximum(p, 1 - p)),
     }
 
 
@@ -116,6 +134,11 @@ def expected_calibration_error(positive: NDArray[np.bool_], probabilities: NDArr
     cells = bins + np.arange(runs)[:, None] * len(edges)
     gaps = np.bincount(cells.ravel(), weights=(positive - probabilities).ravel(), minlength=runs * len(edges))
     return np.abs(gaps).reshape(runs, len(edges)).sum(axis=-1).reshape(shape) / n
+
+
+def brier_score(positive: NDArray[np.bool_], probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean squared distance between probability and outcome (Brier 1950); (..., n) to (...)."""
+    return ((probabilities - positive) ** 2).mean(axis=-1)
 
 
 def area_under_risk_coverage(wrong: NDArray[np.bool_], confidences: NDArray[np.float64]) -> NDArray[np.float64]:

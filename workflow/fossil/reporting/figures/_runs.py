@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pydantic import model_validator
 
-from fossil.config import METHODS, Block, Row
+from fossil.config import DATASETS, METHODS, Block, Row, Strict
 from fossil.config.comparisons import row_key
 
 COUNTS = "7/8: 7 of 8 runs are there"
 """What a count beside a label or a number means."""
 
 _DAGGER = "\N{DOUBLE DAGGER}"
-_LEARNS = f"{_DAGGER} learns its weights on the validation split, where regret is measured"
+_LEARNS = f"{_DAGGER} learns its weights on the validation split"
+
+
+class ImageOptions(Strict):
+    """The rows to draw, all of one data set, and what stands above, behind the data set's name."""
+
+    block: Block
+    title: str
+
+    @model_validator(mode="after")
+    def _one_dataset(self) -> Self:
+        names = sorted({row.scenario for row in self.block.rows})
+        if len(names) > 1 or names[0] not in DATASETS:
+            raise ValueError(f"the rows must be of one data set of {', '.join(DATASETS)}, not of {', '.join(names)}")
+        return self
 
 
 def counted(label: str, count: int, expected: int) -> str:
@@ -33,13 +49,14 @@ def seed_count(counts: Iterable[int]) -> str:
 
 
 def marked_label(method: str, label: str) -> str:
-    """Mark the label of a method that learns on the validation split, for figures that show regret."""
+    """Mark the label of a method that learns on the validation split, for figures of what is measured there."""
     return f"{label} {_DAGGER}" if method in METHODS and METHODS[method].learns_on_validation else label
 
 
-def mark_notes(rows: Iterable[Row]) -> list[str]:
-    """Explain the mark of ``marked_label`` where a row has it."""
-    return [_LEARNS] if any(marked_label(row.method, row.label) != row.label for row in rows) else []
+def mark_notes(rows: Iterable[Row], *, reason: str = "where regret is measured") -> list[str]:
+    """Explain the mark of ``marked_label`` where a row has it; ``reason`` says why a reader must know."""
+    marked = any(marked_label(row.method, row.label) != row.label for row in rows)
+    return [f"{_LEARNS}, {reason}"] if marked else []
 
 
 def weighs_within_loss(method: str) -> bool:

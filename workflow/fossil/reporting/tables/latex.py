@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+import pandas as pd
 
 from fossil.config import METHODS
 from fossil.reporting.tables.columns import Best
@@ -22,10 +24,10 @@ _FOOTNOTES = {
     "paper's static row fits this reading.",
 }
 
-_LEARNT = (
-    r"$^\ddagger$ Learns its weights on the validation split, where regrets are measured, which may flatter this "
-    "method."
-)
+_LEARNT = r"$^\ddagger$ Learns its weights on the validation split"
+
+_LABEL_WIDTH = 19
+"""Letters of a row's label in one line; what is longer breaks."""
 
 NOTHING = "--"
 """Cell without a value."""
@@ -115,6 +117,24 @@ def deviation_cell(text: str) -> str:
     return rf"{{\tiny $\pm${text}}}" if text else ""
 
 
+def entry_lines(entry: pd.Series, upper: Iterable[str], lower: Iterable[str]) -> list[str]:
+    """Print a row of a summary in two lines, means and below them deviations, or more where its label is long.
+
+    Parameters
+    ----------
+    entry : Series
+        method, label, n, n_expected; where runs lack the label says how many there are.
+    upper, lower : iterable of str
+        Cells to the right of the label.
+    """
+    labels = [escape(line) for line in textwrap.wrap(entry.label, _LABEL_WIDTH)]
+    labels[-1] += mark(entry.method)
+    if entry.n < entry.n_expected:
+        labels.append(rf"{{\tiny $n$ = {entry.n} of {entry.n_expected}}}")
+    first, second, *further = [*labels, *[""] * (2 - len(labels))]
+    return [row([first, *upper]), row([second, *lower]), *(row([line]) for line in further), r"\addlinespace[1.5pt]"]
+
+
 def p_cell(p: float) -> str:
     """Print a p-value, never as zero."""
     if np.isnan(p):
@@ -143,8 +163,13 @@ def mark(method: str) -> str:
     return r"\smash{$^\ddagger$}" if METHODS[method].learns_on_validation else ""
 
 
-def footnotes(methods: Iterable[str]) -> list[str]:
-    """Say what a reader must know of methods under every table that has them."""
+def footnotes(
+    methods: Iterable[str], *, learnt: str = "where regrets are measured, which may flatter this method"
+) -> list[str]:
+    """Say what a reader must know of methods under every table that has them.
+
+    ``learnt`` says what it means for this table that a method learns on the validation split.
+    """
     there = set(methods)
     notes = [note for method, note in _FOOTNOTES.items() if method in there]
-    return notes + [_LEARNT] * any(METHODS[method].learns_on_validation for method in there)
+    return notes + [f"{_LEARNT}, {learnt}."] * any(METHODS[method].learns_on_validation for method in there)

@@ -1,16 +1,30 @@
-"""Sentences around a table: over how many runs its means are, and what its p-values are."""
+"""Sentences around a table: of which data it is, over how many runs its means are, and what its p-values are."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
-from fossil.config import Block
+from fossil.config import DATASETS, Block
+from fossil.reporting.tables.columns import TableError
 from fossil.reporting.tables.latex import number
 from fossil.reporting.tables.summary import runs_of
 
 _CALLED_SIGNIFICANT = 0.05
+
+
+def require_named_data(data: Iterable[str], title: str) -> None:
+    """Let no table of images have a title that does not say of which, so that drawn ones pass for no patients.
+
+    Raises
+    ------
+    TableError
+        Where the title does not name an image data set that is among the data.
+    """
+    for name in sorted(set(data) & set(DATASETS)):
+        if DATASETS[name] not in title:
+            raise TableError(f"the title {title!r} does not say that the data are: {DATASETS[name]}")
 
 
 def runs_sentence(metrics: pd.DataFrame, blocks: Sequence[Block], summary: pd.DataFrame) -> str:

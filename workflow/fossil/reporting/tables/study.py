@@ -10,15 +10,15 @@ from itertools import chain
 import pandas as pd
 
 from fossil.config import DATASETS, Block
-from fossil.reporting.tables.columns import TableError, column
+from fossil.reporting.tables.columns import column
 from fossil.reporting.tables.latex import (
     NOTHING,
     deviation_cell,
+    entry_lines,
     environment,
     escape,
     footnotes,
     groups_over,
-    mark,
     mean_cells,
     number,
     p_cell,
@@ -26,7 +26,14 @@ from fossil.reporting.tables.latex import (
     spanning,
     stacked,
 )
-from fossil.reporting.tables.notes import bold_sentence, few_pairs_note, holm_floor_note, runs_sentence, tests_note
+from fossil.reporting.tables.notes import (
+    bold_sentence,
+    few_pairs_note,
+    holm_floor_note,
+    require_named_data,
+    runs_sentence,
+    tests_note,
+)
 from fossil.reporting.tables.printed import (
     PRINTED_P,
     printed_columns,
@@ -38,9 +45,6 @@ from fossil.reporting.tables.summary import P_COLUMNS, p_values, shown_statistic
 
 TESTED = "balanced_accuracy"
 """The metric whose p-values the tables show."""
-
-_LABEL_WIDTH = 19
-"""Letters of a row's label in one line; what is longer breaks."""
 
 _COMPARE = r"$^\ast$"
 _SET_GAP = r"@{\hspace{5pt}}"
@@ -125,7 +129,7 @@ def study_table(
     summary = pd.concat([summarise(metrics, blocks, names=columns), *parts], axis=1)
     summary.insert(0, "table", table)
     summary["data"] = [scenario if scenario in DATASETS else "synthetic" for scenario in summary["scenario"]]
-    _require_named_data(summary, title)
+    require_named_data(summary["data"], title)
     layout = _layout(printed, columns)
     body = [
         rf"\begin{{tabular}}{{@{{}}l{_SET_GAP.join('c' * len(columns) for columns in layout.sets)}@{{}}}}",
@@ -149,12 +153,6 @@ def study_table(
         gap=1.7,
     )
     return summary, tex
-
-
-def _require_named_data(summary: pd.DataFrame, title: str) -> None:
-    for name in sorted(set(summary["data"]) & set(DATASETS)):
-        if DATASETS[name] not in title:
-            raise TableError(f"the title {title!r} does not say that the data are: {DATASETS[name]}")
 
 
 def _layout(printed: pd.DataFrame, columns: Sequence[str]) -> _Layout:
@@ -218,13 +216,9 @@ def _block_lines(summary: pd.DataFrame, block: Block, layout: _Layout, *, many: 
     upper += [[escape(text) or NOTHING for text in rows[f"{name}_printed"]] for name in layout.printed_p]
     lines = [r"\midrule", *_title_lines(rows, block, layout, many=many)]
     for i, entry in enumerate(rows.itertuples()):
-        first, second, *further = _label_lines(entry)
         reference = block.rows[i].key == block.reference
         ps = [spanning(len(P_COLUMNS), "reference")] if reference else [p_cell(getattr(entry, n)) for n in P_COLUMNS]
-        lines.append(row([first, *(cells[i] for cells in upper), *ps]))
-        lines.append(row([second, *(cells[i] for cells in lower)]))
-        lines += [row([line]) for line in further]
-        lines.append(r"\addlinespace[1.5pt]")
+        lines += entry_lines(entry, [*(cells[i] for cells in upper), *ps], [cells[i] for cells in lower])
     return lines
 
 
@@ -237,15 +231,6 @@ def _title_lines(rows: pd.DataFrame, block: Block, layout: _Layout, *, many: boo
     texts[-1] += f" ($n$~=~{rows['n_expected'].iloc[0]})" if many else ""
     lines = [row([spanning(layout.width, text, align="@{}l@{}")]) for text in texts]
     return [*lines, r"\addlinespace[2pt]"]
-
-
-def _label_lines(entry: pd.Series) -> list[str]:
-    """Label of a row in two lines, or more where it is long; below it, how many runs there are where some lack."""
-    lines = [escape(line) for line in textwrap.wrap(entry.label, _LABEL_WIDTH)]
-    lines[-1] += mark(entry.method)
-    if entry.n < entry.n_expected:
-        lines.append(rf"{{\tiny $n$ = {entry.n} of {entry.n_expected}}}")
-    return [*lines, *[""] * (2 - len(lines))]
 
 
 def _paper_notes(printed: pd.DataFrame, layout: _Layout) -> list[str]:

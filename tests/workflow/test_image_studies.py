@@ -1,0 +1,127 @@
+"""The studies on images: search for options, models tried on another data set, and models trained there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from fossil.files import read_json
+from tests.workflow.study import TINY, Study
+
+CONFIG: dict[str, Any] = {
+    "datasets": {
+        "phantom": {"images": 90, "imbalance_ratio": 3.0},
+        "phantom_external": {"images": 90, "imbalance_ratio": 3.0},
+    },
+    "images": {
+        "methods": ["erm", "fossil"],
+        "seeds": [1],
+        "folds": 2,
+        "difficulty_seed": 1,
+        "refit": True,
+        "tuning": {
+            "folds": 1,
+            "epochs": 1,
+            "stage_wise": True,
+            "grids": {"fossil": {"temperature.minimum": [0.005], "gamma_max": [0.25, 2.0, 3.0]}},
+        },
+        "training": {"epochs": 1},
+    },
+    "statistics": TINY["statistics"],
+}
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    finished = Study.create(tmp_path_factory.mktemp("images"), CONFIG)
+    finished.make("images")
+    return finished
+
+
+def test_a_finished_study_plans_nothing(study: Study) -> None:
+    assert study.planned("images") == {}
+
+
+def test_trials_have_no_prediction_of_a_test_image_and_leave_no_model(study: Study) -> None:
+    folders = sorted((study.root / "results/phantom/trials").glob("*/*"))
+    names = {folder.parent.name for folder in folders}
+    # A cap of 2 and one of 3 train alike, as does every temperature in stage mode.
+    grid = {f"fossil-gamma-max-{cap}" for cap in ("0.25", "2")}
+    assert names == {"erm-baseline", "fossil-baseline", *grid} | {
+        f"fossil-stage-wise-gamma-max-{c}" for c in ("0.25", "2")
+    }
+    for folder in folders:
+        assert set(pd.read_parquet(folder / "predictions.parquet")["role"]) == {"validation"}
+        assert not (folder / "model.safetensors").exists()
+
+
+def test_tuned_models_are_trained_with_the_options_of_the_best_trial(study: Study) -> None:
+    metrics = pd.read_parquet(study.root / "results/metrics/phantom-trials.parquet")
+    aucs = metrics[(metrics["metric"] == "auc") & (metrics["method"] == "fossil")].set_index("variant")["value"]
+    best = aucs[["gamma-max-0.25", "gamma-max-2"]].idxmax()
+    chosen = read_json(study.root / "results/phantom/tuned/fossil-tuned.json")
+    assert chosen["candidate"] == best
+    for dataset in ("phantom", "phantom_external"):
+        run = read_json(study.root / f"results/{dataset}/runs/fossil-tuned/fold0-seed1/run.json")
+        assert run["options"]["gamma_max"] == float(best.removeprefix("gamma-max-"))
+        assert run["options"]["temperature"]["minimum"] == 0.005
+        baseline = read_json(study.root / f"results/{dataset}/runs/fossil-baseline/fold0-seed1/run.json")
+        assert baseline["options"]["temperature"]["minimum"] == 0.05
+
+
+def test_every_model_is_tried_on_every_external_image_and_its_gap_is_to_its_own_test(study: Study) -> None:
+    results = study.root / "results"
+    manifest = pd.read_parquet(study.root / "data/processed/phantom_external/manifest.parquet")
+    internal, external = (
+        pd.read_parquet(results / f"metrics/{name}.parquet").set_index(["method", "variant", "fold", "metric"])["value"]
+        for name in ("phantom-internal", "phantom_external-transfer")
+    )
+    for row in ("erm-baseline", "fossil-baseline", "fossil-tuned"):
+        predictions = pd.read_parquet(results / f"phantom_external/transfer/{row}/predictions.parquet")
+        assert list(predictions["image_id"]) == list(manifest["image_id"]) * 2
+        for fold in (0, 1):
+            run = (*row.split("-"), fold)
+            gap = external[(*run, "auc")] - internal[(*run, "auc")]
+            assert external[(*run, "generalization_gap")] == pytest.approx(gap)
+
+
+def test_models_of_the_external_data_set_are_trained_and_tested_there_in_folds(study: Study) -> None:
+    folder = study.root / "results/phantom_external/runs/erm-baseline"
+    tested = pd.concat(pd.read_parquet(folder / f"fold{fold}-seed1/predictions.parquet") for fold in (0, 1))
+    manifest = pd.read_parquet(study.root / "data/processed/phantom_external/manifest.parquet")
+    assert sorted(tested.loc[tested["role"] == "test", "image_id"]) == sorted(manifest["image_id"])
+    scores = pd.read_parquet(study.root / "results/phantom_external/difficulty/fold0.parquet")
+    assert set(scores["image_id"]).isdisjoint(
+        tested.loc[tested["role"] == "test", "image_id"][: (tested["role"] == "test").sum() // 3]
+    ) or len(scores) < len(manifest)
+
+
+def test_every_table_of_drawn_images_says_so(study: Study) -> None:
+    tables = study.root / "results/tables"
+    names = ["final-tuning", "internal-regret", "external-validation", "external-refit", "proxy-top3", "tuning"]
+    for name in names:
+        assert "Phantom" in (tables / f"{name}.tex").read_text().partition("label")[0], name
+
+
+def test_another_grid_searches_anew_and_retrains_what_is_tuned_alone(study: Study) -> None:
+    config = {**CONFIG, "images": {**CONFIG["images"]}}
+    grid = {"fossil": {"temperature.minimum": [0.005], "gamma_max": [0.25, 0.4, 2.0]}}
+    config["images"]["tuning"] = {**CONFIG["images"]["tuning"], "grids": grid}
+    study.config = config
+    try:
+        planned = study.planned_runs("images")
+    finally:
+        study.config = CONFIG
+    tuned = {
+        f"{name}/runs/fossil-tuned/fold{fold}-seed1" for name in ("phantom", "phantom_external") for fold in (0, 1)
+    }
+    trials = {"phantom/trials/fossil-gamma-max-0.4", "phantom/trials/fossil-stage-wise-gamma-max-0.4"}
+    assert planned == tuned | {f"{trial}/fold0-seed1" for trial in trials} | {"phantom_external/transfer/fossil-tuned"}
+
+
+def test_a_dry_run_says_what_would_be_trained(study: Study) -> None:
+    said = study.make("--dry-run", "images", "--forceall")
+    assert "Studies on images: test_byobnet at 64 pixels, 18 trainings" in said
+    assert "internal on phantom: 6 trainings, 0 to do" in said

@@ -1,0 +1,36 @@
+"""Make the table of operating points."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from fossil.config import Block, Strict
+from fossil.config.strict import Fraction
+from fossil.files import write_csv, write_text
+from fossil.reporting.tables.operating_point import operating_point_table
+
+
+class Settings(Strict):
+    """What the table needs to know: its name, the start of its caption, rows, the wanted recall, sentences below it."""
+
+    table: str
+    title: str
+    block: Block
+    recall: Fraction
+    notes: list[str]
+
+
+def run(settings: Settings, *, metrics: Path, tex: Path, csv: Path) -> None:
+    """Read metrics (Parquet), write LaTeX and CSV."""
+    table, latex = operating_point_table(
+        pd.read_parquet(metrics),
+        table=settings.table,
+        title=settings.title,
+        block=settings.block,
+        recall=settings.recall,
+        notes=settings.notes,
+    )
+    write_csv(csv, table)
+    write_text(tex, latex)
