@@ -35,7 +35,7 @@ def all_figures(**values: Any) -> dict[str, Figure]:
 
 def test_every_figure_takes_the_options_of_its_entry() -> None:
     found = all_figures()
-    assert len(found) == 11
+    assert len(found) == 12
     for name, figure in found.items():
         module = importlib.import_module(f"fossil.reporting.figures.{name.replace('-', '_')}")
         module.Options.model_validate(figure.options)
@@ -54,7 +54,7 @@ def test_a_study_alone_has_its_own_tables_and_figures_and_those_of_images_and_th
     values = {"synthetic": {"studies": [study]}}
     assert set(all_tables(**values)) <= {study, *OF_IMAGES}
     drawn = all_figures(**values)
-    of_images = {"phantom-internal", "phantom_external-transfer"}
+    of_images = {"phantom-internal", "phantom-operating-point", "phantom_external-transfer"}
     assert {figure.study for figure in drawn.values()} == {study, "theory", *of_images}
 
 

@@ -98,7 +98,8 @@ def _job(rule: str, body: str) -> str:
 AFTER_FOLDS = Counter(
     [
         *("collect_folds", "compare_methods", "tabulate_study final-tuning", "tabulate_study internal-regret"),
-        "draw_figure padufes-tradeoff",
+        *("draw_figure padufes-tradeoff", "draw_figure operating-point"),
+        *("measure_operating_points", "tabulate_operating_point"),
     ]
 )
 # What is drawn of all methods of the synthetic section, from their metrics and from their epochs.

@@ -27,7 +27,7 @@ from fossil.config import (
 )
 from fossil.config.arms import batches, problems
 from fossil.config.comparisons import row_key
-from fossil.config.image_blocks import image_studies, internal_study, trials, variant_overrides
+from fossil.config.image_blocks import image_studies, internal_study, operating_points, trials, variant_overrides
 from fossil.config.synthetic_blocks import configured_levels, studies
 from fossil.config.tuning import SEARCHED, candidates, described_search
 from fossil.digest import code_digest, listing_digest, table_digest
@@ -76,6 +76,7 @@ DATASET = CONFIG.image_dataset
 EXTERNAL = CONFIG.external_dataset
 IMAGE_DATASETS = [DATASET] if EXTERNAL is None else [DATASET, EXTERNAL]
 INTERNAL = internal_study(CONFIG)
+OPERATING_POINTS = operating_points(CONFIG)
 HEADLINE = SYNTHETIC.headline
 PROBLEMS = problems(CONFIG)
 BATCHES = batches(CONFIG)
@@ -87,7 +88,7 @@ TABLES = tables(CONFIG, BLOCKS)
 FIGURES = figures(CONFIG, BLOCKS)
 SYNTHETIC_FIGURES = [name for name, figure in FIGURES.items() if figure.study in SYNTHETIC_STUDIES]
 IMAGE_TABLES = [name for name, table in TABLES.items() if table.study in IMAGE_STUDIES]
-IMAGE_FIGURES = [name for name, figure in FIGURES.items() if figure.study in IMAGE_STUDIES]
+IMAGE_FIGURES = [name for name, figure in FIGURES.items() if figure.study in {*IMAGE_STUDIES, OPERATING_POINTS}]
 TUNING_TABLES = ["proxy-top3", "tuning"] if TRIALS else []
 
 

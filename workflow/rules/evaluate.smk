@@ -54,6 +54,34 @@ rule collect_folds:
         "--runs {params.runs} --metrics {output.metrics}"
 
 
+rule measure_operating_points:
+    input:
+        fold_runs(INTERNAL),
+    output:
+        metrics=f"results/metrics/{OPERATING_POINTS}.parquet",
+        record="results/records/measure_operating_points.json",
+    log:
+        "results/logs/measure_operating_points.log",
+    conda:
+        "../../envs/report.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        settings=as_json(
+            study=OPERATING_POINTS,
+            block=IMAGE_STUDIES[INTERNAL][0],
+            folds=CONFIG.image_folds,
+            seeds=IMAGES.seeds,
+            recall=IMAGES.operating_recall,
+        ),
+        code=stage_code("measure_operating_points"),
+        runs=f"results/{DATASET}/runs",
+    shell:
+        "python -m fossil measure_operating_points --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "--runs {params.runs} --metrics {output.metrics}"
+
+
 rule collect_trials:
     input:
         trial_runs,

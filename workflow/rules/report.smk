@@ -153,6 +153,35 @@ rule tabulate_difficulty:
         "--scores {input.scores} --manifest {input.manifest} --facts {input.facts} --printed {input.printed} --tex {output.tex} --csv {output.csv}"
 
 
+rule tabulate_operating_point:
+    input:
+        metrics=f"results/metrics/{OPERATING_POINTS}.parquet",
+    output:
+        tex="results/tables/operating-point.tex",
+        csv="results/tables/operating-point.csv",
+        record="results/records/tabulate_operating_point.json",
+    log:
+        "results/logs/tabulate_operating_point.log",
+    conda:
+        "../../envs/report.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        settings=as_json(
+            table="operating-point",
+            title=f"{dataset_description(CONFIG, DATASET)}: operating points",
+            block=IMAGE_STUDIES[INTERNAL][0],
+            recall=IMAGES.operating_recall,
+            notes=[],
+        ),
+        code=stage_code("tabulate_operating_point"),
+        labels=LABELS,
+    shell:
+        "python -m fossil tabulate_operating_point --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "--metrics {input.metrics} --tex {output.tex} --csv {output.csv}"
+
+
 rule tabulate_tuning:
     input:
         trials=f"results/metrics/{DATASET}-trials.parquet",
@@ -201,7 +230,7 @@ rule images:
         expand("results/tables/{scored}.{kind}", scored=SCORED, kind=["tex", "csv"]),
         expand("results/tables/{table}.{kind}", table=IMAGE_TABLES, kind=["tex", "csv"]),
         expand("results/figures/{figure}.{kind}", figure=IMAGE_FIGURES, kind=["pdf", "png"]),
-        expand("results/tables/{table}.{kind}", table=TUNING_TABLES, kind=["tex", "csv"]),
+        expand("results/tables/{table}.{kind}", table=["operating-point", *TUNING_TABLES], kind=["tex", "csv"]),
 
 
 rule theory:

@@ -51,6 +51,11 @@ def internal_study(config: Config) -> str:
     return f"{config.image_dataset}-internal"
 
 
+def operating_points(config: Config) -> str:
+    """Name what is measured at other thresholds than one half."""
+    return f"{config.image_dataset}-operating-point"
+
+
 def trials(config: Config) -> dict[str, list[Candidate]]:
     """Name what the search trains, by method: its candidates, and for every method what is configured."""
     if not searches(config):

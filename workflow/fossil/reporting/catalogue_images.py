@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fossil.config import BASELINE, DATASETS, PHANTOMS, Block, Config, DatasetName
-from fossil.config.image_blocks import internal_study
+from fossil.config.image_blocks import internal_study, operating_points
 from fossil.config.tuning import SEARCHED, searches
 from fossil.reporting.entries import Figure, Table
 
@@ -47,7 +47,13 @@ def image_figures(config: Config, blocks: dict[str, list[Block]]) -> dict[str, F
     def figure(study: str, title: str) -> Figure:
         return Figure(study, "metrics", {"title": title, "block": _one_row_a_method(blocks[study][0])})
 
-    found = {"padufes-tradeoff": figure(internal, "regret in training against performance in the test")}
+    points = {"title": "operating points", "block": _one_row_a_method(blocks[internal][0])}
+    found = {
+        "padufes-tradeoff": figure(internal, "regret in training against performance in the test"),
+        "operating-point": Figure(
+            operating_points(config), "metrics", {**points, "recall": config.images.operating_recall}
+        ),
+    }
     if transfer in blocks:
         found["external-tradeoff"] = figure(transfer, f"models trained on {DATASETS[config.image_dataset]}")
     return found

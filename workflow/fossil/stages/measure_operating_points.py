@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Self
-
-from pydantic import model_validator
 
 from fossil.config import Block, Strict
 from fossil.config.strict import Fraction
@@ -18,18 +15,10 @@ class Settings(Strict):
     """The runs that there should be, and the recall wanted of the threshold."""
 
     study: str
-    dataset: str
     block: Block
     folds: int
     seeds: list[int]
     recall: Fraction
-
-    @model_validator(mode="after")
-    def _rows_are_of_the_dataset(self) -> Self:
-        others = [row.key for row in self.block.rows if row.scenario != self.dataset]
-        if others:
-            raise ValueError(f"block {self.block.name}: {', '.join(others)} are not of the data set {self.dataset}")
-        return self
 
 
 def run(settings: Settings, *, runs: Path, metrics: Path) -> None:
@@ -44,8 +33,7 @@ def run(settings: Settings, *, runs: Path, metrics: Path) -> None:
         measure,
         names=OPERATING_METRICS,
         study=settings.study,
-        dataset=settings.dataset,
-        arms=[(row.method, row.variant) for row in settings.block.rows],
+        rows=settings.block.rows,
         folds=settings.folds,
         seeds=settings.seeds,
     )

@@ -44,4 +44,9 @@ def run(settings: Settings, *, runs: Path, options: Path) -> dict[str, Any]:
         options,
         {"method": settings.method, "candidate": chosen.candidate.variant, "options": chosen.candidate.options},
     )
-    return {"validation_auc_mean": chosen.mean, "validation_auc_std": chosen.std, "n": chosen.n, "tied": chosen.tied}
+    return {
+        "validation_auc_mean": chosen.mean,
+        "validation_auc_std": chosen.std if chosen.n > 1 else None,
+        "n": chosen.n,
+        "tied": chosen.tied,
+    }

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Self
-
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
-from pydantic import model_validator
 
-from fossil.config import DATASETS, Block, Row, Strict
-from fossil.reporting.figures._runs import expected_runs, mark_notes, marked_label, runs_of
+from fossil.config import Row
+from fossil.reporting.figures._runs import ImageOptions, expected_runs, mark_notes, marked_label, runs_of
 from fossil.reporting.style import METRIC_LABELS, TEXT_WIDTH, figure_style, figure_title, method_look
 
 PANELS = ("auc", "balanced_accuracy", "f1")
@@ -21,18 +18,8 @@ _LEGEND_COLUMNS = 3
 _KEY = "Small: one run (a fold and a seed). Large: mean of a method's runs."
 
 
-class Options(Strict):
-    """The rows to draw, all of one data set, and what stands above, behind the data set's name."""
-
-    block: Block
-    title: str
-
-    @model_validator(mode="after")
-    def _one_dataset(self) -> Self:
-        names = sorted({row.scenario for row in self.block.rows})
-        if len(names) > 1 or names[0] not in DATASETS:
-            raise ValueError(f"the rows must be of one data set of {', '.join(DATASETS)}, not of {', '.join(names)}")
-        return self
+class Options(ImageOptions):
+    """The rows to draw, and what stands above."""
 
 
 def draw_tradeoff(metrics: pd.DataFrame, options: Options, *, cost: str) -> Figure:
