@@ -59,4 +59,4 @@ $(STAMP): envs/requirements.lock pyproject.toml
 	touch $@
 
 clean:
-	rm -rf results/*/ results/theory* data/processed data/raw/phantom data/raw/phantom.json data/raw/weights .snakemake
+	rm -rf results/*/ results/theory* data/processed data/raw/phantom* data/raw/weights .snakemake
