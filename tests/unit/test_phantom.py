@@ -11,7 +11,7 @@ from scipy.integrate import quad
 from scipy.stats import beta, kstest
 from sklearn.metrics import roc_auc_score
 
-from fossil.config import ConfigError, PhantomDataset
+from fossil.config import ConfigError, Datasets, PhantomDataset
 from fossil.data import phantom
 from fossil.data.phantom import IDEAL_AUC, SEVERITY_HIGH, SEVERITY_LOW, draw_phantom, score_true_difficulty
 from fossil.stages import draw_phantom as stage
@@ -241,3 +241,23 @@ def test_the_stage_draws_what_it_is_told_and_hashes_it(tmp_path: Path) -> None:
     digests = "".join(hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted((tmp_path / "images").iterdir()))
     assert facts == {"images_sha256": hashlib.sha256(digests.encode()).hexdigest(), "ideal_auc": IDEAL_AUC}
     assert len(pd.read_csv(tmp_path / "metadata.csv")) == len(list((tmp_path / "images").iterdir())) == 60
+
+
+def test_a_shift_changes_skin_light_and_camera_and_neither_classes_nor_patients(tmp_path: Path) -> None:
+    first, images = _draw(tmp_path / "first")
+    second, shifted = _draw(tmp_path / "second", OPTIONS.model_copy(update={"shift": 1.0}))
+    pd.testing.assert_frame_equal(first.drop(columns="true_difficulty"), second.drop(columns="true_difficulty"))
+    before, after = _pixels(first, images), _pixels(second, shifted)
+    assert (after.mean(axis=(1, 2, 3)) < before.mean(axis=(1, 2, 3))).all()
+    # Red light loses the most: the images are bluer.
+    assert (after[..., 0] / after[..., 2]).mean() < (before[..., 0] / before[..., 2]).mean()
+    # Less contrast and more blur make a lesion less clear, so that the difference of right and wrong shrinks.
+    assert (second["true_difficulty"] - 0.5).abs().mean() < (first["true_difficulty"] - 0.5).abs().mean()
+
+
+def test_the_second_phantom_is_of_another_look_and_of_other_lesions_than_the_first() -> None:
+    datasets = Datasets()
+    first, second = datasets.phantom, datasets.phantom_external
+    assert (first.shift, second.shift) == (0.0, 0.5)
+    assert first.seed != second.seed
+    assert Datasets.model_validate({"phantom_external": {"images": 90}}).phantom_external.shift == 0.5
