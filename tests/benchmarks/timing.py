@@ -14,14 +14,14 @@ from fossil.training.device import prepare_device
 Seconds = Mapping[str, Sequence[float]]
 
 
-def parse_options(description: str | None, *, rounds: int, **more: int | bool) -> argparse.Namespace:
-    """Read ``--rounds``, ``--device`` and further options, whole numbers or switches, from the command line."""
+def parse_options(description: str | None, *, rounds: int, **more: int | bool | str) -> argparse.Namespace:
+    """Read ``--rounds``, ``--device`` and further options, whole numbers, words or switches, from the command line."""
     parser = argparse.ArgumentParser(description=description)
     for name, default in {"rounds": rounds, **more}.items():
         if isinstance(default, bool):
             parser.add_argument(f"--{name}", action="store_true")
         else:
-            parser.add_argument(f"--{name}", type=int, default=default)
+            parser.add_argument(f"--{name}", type=type(default), default=default)
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     return parser.parse_args()
 
