@@ -34,12 +34,18 @@ def prepare(device: str) -> torch.device:
     return found
 
 
-def measure(ways: Mapping[str, Callable[[], object]], *, rounds: int, warmup: int = 1) -> dict[str, list[float]]:
+def measure(
+    ways: Mapping[str, Callable[[], object]],
+    *,
+    rounds: int,
+    warmup: int = 1,
+    clock: Callable[[], float] = time.perf_counter,
+) -> dict[str, list[float]]:
     """Seconds of each way in each round, after rounds that warm up."""
     seconds: dict[str, list[float]] = {way: [] for way in ways}
     for number in range(warmup + rounds):
         for way, run in ways.items():
-            taken = _time(run)
+            taken = _time(run, clock)
             if number >= warmup:
                 seconds[way].append(taken)
     return seconds
@@ -65,12 +71,12 @@ def verdict(values: Sequence[float], allowed: float) -> str:
     return f"allowed {allowed:g}: {'met' if statistics.median(values) <= allowed else 'NOT MET'}"
 
 
-def _time(run: Callable[[], object]) -> float:
+def _time(run: Callable[[], object], clock: Callable[[], float]) -> float:
     _wait()
-    start = time.perf_counter()
+    start = clock()
     run()
     _wait()
-    return time.perf_counter() - start
+    return clock() - start
 
 
 def _wait() -> None:
