@@ -50,7 +50,7 @@ run() {  # name of the output, seconds, module, options
         failed=1
         return
     fi
-    timeout "$seconds" "$python" -m "$@" --device cuda 2>&1 | tee "$out/gpu-$name.txt" || failed=1
+    timeout -k 5 "$seconds" "$python" -m "$@" --device cuda 2>&1 | tee "$out/gpu-$name.txt" || failed=1
 }
 convnext=(--backbone convnext_tiny.fb_in1k --size 224 --batch 64)
 run agreement 90 tests.benchmarks.agreement

@@ -1,9 +1,9 @@
 """How many images a second the methods of the image study train on, validation and their own work included.
 
 For each method some epochs are trained; the first one warms up and does not count. Where the study can compile models,
-plain training is measured with a compiled one too. Beside them stand the steps of plain training on one ready batch, which are the least, the greatest
-memory on a GPU, and how many times as fast this is as the paper's sweep: 27 runs of 6 epochs in 4,135 s, about 75
-images a second; 20 times is wanted of plain training with ConvNeXt-Tiny at 224 pixels on one H100.
+plain training is measured with a compiled one too. Beside it stand its steps on one ready batch, repeated, which are
+the least, the greatest memory on a GPU, and how many times as fast it is as the paper's sweep: 27 runs of 6 epochs in
+4,135 s, about 75 images a second; 20 times that is wanted with ConvNeXt-Tiny at 224 pixels on one H100.
 
 ``--out`` names a folder; ``speeds.json`` there lists what was measured, also when a later method fails.
 """

@@ -27,9 +27,8 @@ def parse_options(description: str | None, *, rounds: int, **more: int | bool | 
 
 
 def prepare(device: str) -> torch.device:
-    """Choose the device, one thread, and no filling of fresh memory, which would be timed too."""
+    """Choose the device and one thread."""
     found = prepare_device("cuda" if device == "cuda" else "cpu", threads=1)
-    torch.utils.deterministic.fill_uninitialized_memory = False
     torch.manual_seed(0)
     return found
 
