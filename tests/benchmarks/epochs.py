@@ -29,7 +29,7 @@ class Epochs:
     Attributes
     ----------
     validation : pair of Tensor
-        As many images as the study's default share; those of the few that ``short`` takes come first.
+        Positions and classes of as many images as the study's default share.
     """
 
     model: nn.Module
@@ -97,7 +97,10 @@ class Epochs:
 
 
 def make_epochs(training: ImageTraining, *, images: int, device: torch.device) -> Epochs:
-    """Make a model and training images, and validation images on top."""
+    """Make a model and training images, and validation images on top.
+
+    Copies that do not fill a batch are left out, since timm's loader drops such a batch.
+    """
     rng = np.random.default_rng(0)
     held_out = max(2, round(VALIDATION_SHARE * images))
     shape = (images + held_out, training.size, training.size, 3)
@@ -106,6 +109,8 @@ def make_epochs(training: ImageTraining, *, images: int, device: torch.device) -
     target = (place % 20 < 20 * _MINORITY_SHARE).long()
     difficulty = torch.from_numpy(rng.random(images, dtype=np.float32)).to(device)
     rows = training_rows(place[:images], target[:images], difficulty, copies=training.augmented_copies)
+    whole = len(rows.target) // training.batch_size * training.batch_size
+    rows = rows[torch.arange(whole or len(rows.target), device=device)]
     model, inputs = make_backbone(training.backbone, weights=None, seed=1)
     model = model.to(device, memory_format=torch.channels_last)
     return Epochs(model, inputs, pixels, rows, (place[images:], target[images:]), training)
