@@ -29,7 +29,7 @@ class Epochs:
     Attributes
     ----------
     validation : pair of Tensor
-        Positions and classes of as many images as the study's default share.
+        Positions and classes of as many images as the study's default share; the first two are of both classes.
     """
 
     model: nn.Module
@@ -113,7 +113,8 @@ def make_epochs(training: ImageTraining, *, images: int, device: torch.device) -
     rows = rows[torch.arange(whole or len(rows.target), device=device)]
     model, inputs = make_backbone(training.backbone, weights=None, seed=1)
     model = model.to(device, memory_format=torch.channels_last)
-    return Epochs(model, inputs, pixels, rows, (place[images:], target[images:]), training)
+    shown = place[images:][target[images:].argsort().roll(1)]
+    return Epochs(model, inputs, pixels, rows, (shown, target[shown]), training)
 
 
 def plain_step(
@@ -135,6 +136,8 @@ def plain_step(
     return step
 
 
-def compile_settings() -> list[dict[str, bool]]:
-    """Settings without and with a compiled model, as far as this version of the study can compile."""
-    return [{}] if "compile" not in ImageTraining.model_fields else [{"compile": False}, {"compile": True}]
+def compile_settings(device: torch.device) -> list[dict[str, bool]]:
+    """Settings without and with a compiled model, on a GPU and as far as this version of the study can compile."""
+    if device.type != "cuda" or "compile" not in ImageTraining.model_fields:
+        return [{}]
+    return [{"compile": False}, {"compile": True}]
