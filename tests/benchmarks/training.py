@@ -46,7 +46,7 @@ FEW = 2
 
 def main() -> None:
     options = parse_options(
-        __doc__, rounds=3, backbone="tf_efficientnet_lite0", size=96, batch=32, images=100, compile=False
+        __doc__, rounds=3, backbone="tf_efficientnet_lite0", size=96, batch=32, images=74, compile=False
     )
     device = prepare(options.device)
     training = ImageTraining(
