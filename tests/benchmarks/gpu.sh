@@ -3,8 +3,11 @@
 #
 #     OUT=results/gpu bash tests/benchmarks/gpu.sh
 #
-# First whether the GPU computes what the CPU computes, then the ratios of weights, Meta-Weight-Net and bilevel weights.
-# Writes a file for each into ${OUT:-.} and takes a few minutes. PYTHON names an interpreter with the project's packages.
+# First whether the GPU computes what the CPU computes, then how fast each method trains ConvNeXt-Tiny, how far that is
+# from the least that its steps take, what a whole job costs beside them, and the ratios of weights, Meta-Weight-Net and
+# bilevel weights. Writes a file for each into ${OUT:-.}, and speeds.json, from which the hours of a study can be
+# estimated. Ends within 8 minutes: a check that takes too long is given up, and the others go on. PYTHON names an
+# interpreter with the project's packages.
 set -uo pipefail
 
 out=${OUT:-.}
@@ -35,17 +38,28 @@ if [ "$?" -ne 0 ]; then
 fi
 cat "$out/gpu-machine.txt"
 
+limit=470 # seconds of all checks together
 failed=0
-run() {  # name of the output, module, options
-    local name=$1
-    shift
+run() {  # name of the output, seconds, module, options
+    local name=$1 seconds=$2
+    shift 2
+    if [ "$seconds" -gt "$((limit - SECONDS))" ]; then seconds=$((limit - SECONDS)); fi
     echo "== $name"
-    timeout 150 "$python" -m "$@" --device cuda 2>&1 | tee "$out/gpu-$name.txt" || failed=1
+    if [ "$seconds" -lt 5 ]; then
+        echo "gpu.sh: no time left for $name" | tee "$out/gpu-$name.txt"
+        failed=1
+        return
+    fi
+    timeout -k 5 "$seconds" "$python" -m "$@" --device cuda 2>&1 | tee "$out/gpu-$name.txt" || failed=1
 }
-run agreement tests.benchmarks.agreement
-run weights tests.benchmarks.weights --samples 1000000 --compile
-run meta-weight-net tests.benchmarks.meta_weight_net
-run bilevel tests.benchmarks.bilevel
+convnext=(--backbone convnext_tiny.fb_in1k --size 224 --batch 64)
+run agreement 90 tests.benchmarks.agreement
+run speeds 150 tests.benchmarks.speeds "${convnext[@]}" --images 1280 --out "$out"
+run training 120 tests.benchmarks.training "${convnext[@]}" --images 960 --compile
+run job 90 tests.benchmarks.job "${convnext[@]:0:4}" --rounds 2
+run weights 90 tests.benchmarks.weights --samples 1000000 --compile
+run meta-weight-net 60 tests.benchmarks.meta_weight_net --rounds 3
+run bilevel 90 tests.benchmarks.bilevel
 if [ "$failed" -ne 0 ]; then
     echo "gpu.sh: a check failed; see $out/gpu-*.txt" >&2
 fi
