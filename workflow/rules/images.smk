@@ -57,8 +57,10 @@ rule train_fold:
     params:
         settings=train_fold_settings,
         code=lambda wildcards: stage_code("train_fold", method_module(wildcards.method)),
+        # No output: it is there while a training is stopped or killed, and gone when it is done.
+        checkpoint=lambda wildcards, output: Path(output.model).with_name("checkpoint.safetensors"),
     shell:
         "python -m fossil train_fold --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
-        "--manifest {input.manifest} --folds {input.folds} --images {input.images} "
-        "--difficulty {input.difficulty} --weights {input.weights} "
+        "--manifest {input.manifest} --folds {input.folds} --images {input.images} --images-description {input.images_description} "
+        "--difficulty {input.difficulty} --weights {input.weights} --checkpoint {params.checkpoint} {EVENTS} "
         "--predictions {output.predictions} --history {output.history} --model {output.model}"
