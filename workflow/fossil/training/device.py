@@ -1,16 +1,16 @@
 """Where and how reproducibly torch computes.
 
-On a CPU equal runs give equal bits: of one version of torch, one number of threads and one kind of processor (its vector
-instructions). Operations without a deterministic algorithm are errors there.
+On a CPU equal runs give equal bits: of one version of torch, one number of threads and one kind of processor (its
+vector instructions). Operations without a deterministic algorithm are errors there.
 
-On a GPU they are warnings. Deterministic are order, augmentation and initial weights, which are drawn on the CPU; matrix
-products, by CUBLAS_WORKSPACE_CONFIG, which ``python -m fossil`` sets; convolutions, by cuDNN's deterministic algorithms
-without benchmarking; and scatter and index operations, by torch's deterministic mode. Not deterministic are backward
-passes that add with atomic operations and have no other algorithm in torch, such as those of bilinear and bicubic
-resizing (positional embeddings that are resized, in some transformers), of reflection padding and of adaptive pooling
-to other than one place; a warning in the log names each. Dropout masks come from the GPU's own generator, whose state
-is in checkpoints. bfloat16 products round otherwise than a CPU's, so results agree between the two in the mean only,
-and another kind of GPU, another driver or ``images.training.compile`` change last digits.
+On a GPU they are warnings. Deterministic are order, augmentation and initial weights, which are drawn on the CPU;
+matrix products, by CUBLAS_WORKSPACE_CONFIG, which ``python -m fossil`` sets; convolutions, by cuDNN's deterministic
+algorithms without benchmarking; and scatter and index operations, by torch's deterministic mode. Not deterministic are
+backward passes that add with atomic operations and have no other algorithm in torch, such as those of bicubic resizing
+(of positional embeddings, in some transformers), of reflection padding and of adaptive pooling to more than one place;
+a warning in the log names each. Dropout masks come from the GPU's own generator, whose state is in checkpoints.
+bfloat16 products round otherwise than float32 on a CPU, so results of the two agree in the mean only. Another kind of
+GPU, another version of CUDA and ``images.training.compile`` change last digits.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ from typing import Any, Literal
 
 import torch
 from threadpoolctl import threadpool_limits
-
-from fossil.training.lease import own_cuda_device
 
 
 class DeviceError(RuntimeError):
@@ -43,10 +41,11 @@ def prepare_device(accelerator: Literal["auto", "cpu", "cuda"], *, threads: int)
     available = torch.cuda.is_available()
     if accelerator == "cuda" and not available:
         raise DeviceError("images.training.accelerator is cuda, but torch finds no CUDA device; set it to cpu or auto")
-    device = (
-        torch.device("cuda", own_cuda_device().place) if available and accelerator != "cpu" else torch.device("cpu")
-    )
-    if device.type == "cuda":
+    device = torch.device("cpu")
+    if available and accelerator != "cpu":
+        from fossil.training.lease import own_cuda_device
+
+        device = torch.device("cuda", own_cuda_device().place)
         torch.cuda.set_device(device)
     torch.set_num_threads(threads)
     threadpool_limits(threads, user_api="blas")  # NumPy's products, of which torch knows nothing

@@ -46,11 +46,6 @@ class InsideEpoch:
     losses: list[Tensor] = field(default_factory=list)
     weights: list[Tensor] = field(default_factory=list)
 
-    @property
-    def images(self) -> int:
-        """How many rows were trained on."""
-        return sum(map(len, self.losses))
-
 
 def start_epoch(run: ImageRun, progress: Progress, online: Proxy | None) -> InsideEpoch:
     """Score difficulty, where the model itself does, and ask the method for its weights."""

@@ -6,6 +6,7 @@ NumPy are not used in training.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,11 +28,22 @@ class ImageState:
         Of the epochs that are done; see ``ImageResult``.
     inside : InsideEpoch or None
         How far the epoch after them is; None where it has not begun.
+    since : float
+        When this process took that epoch up, on its own clock.
+    seconds_before : float
+        What other processes spent in that epoch.
     """
 
     history: list[dict[str, float]] = field(default_factory=list)
     speed: list[dict[str, float]] = field(default_factory=list)
     inside: InsideEpoch | None = None
+    since: float = 0.0
+    seconds_before: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """Time spent in the epoch at hand."""
+        return self.seconds_before + time.perf_counter() - self.since
 
 
 def capture(run: ImageRun, state: ImageState) -> Tree:
@@ -39,7 +51,7 @@ def capture(run: ImageRun, state: ImageState) -> Tree:
     return {
         "history": list(state.history),
         "speed": list(state.speed),
-        "inside": None if state.inside is None else dict(vars(state.inside)),
+        "inside": None if state.inside is None else vars(state.inside) | {"seconds": state.seconds},
         "model": run.model.state_dict(),
         "optimiser": [run.optimiser.state.get(p, {}) for p in _parameters(run.optimiser)],
         "method": run.method.state_dict(),
@@ -64,8 +76,11 @@ def restore(run: ImageRun, tree: Tree) -> ImageState:
     torch.set_rng_state(tree["random"]["cpu"])
     if tree["random"]["cuda"] is not None:
         torch.cuda.set_rng_state(tree["random"]["cuda"], run.device)
-    inside = None if tree["inside"] is None else InsideEpoch(**moved(tree["inside"], run.device))
-    return ImageState(tree["history"], tree["speed"], inside)
+    if tree["inside"] is None:
+        return ImageState(tree["history"], tree["speed"])
+    inside = moved(tree["inside"], run.device)
+    seconds = inside.pop("seconds")
+    return ImageState(tree["history"], tree["speed"], InsideEpoch(**inside), seconds_before=seconds)
 
 
 def _parameters(optimiser: torch.optim.Optimizer) -> list[Tensor]:

@@ -85,8 +85,8 @@ def train_model(
     names : sequence of str, length n, or None
         What messages call the images; None for their positions.
     checkpoint : Checkpoint or None
-        Where the state is kept after each epoch, and taken up again. SIGTERM and SIGUSR1 then also keep the state, after
-        the batch at hand, and stop the training.
+        Where the state is kept after each epoch, and taken up again. SIGTERM and SIGUSR1 then also keep the state,
+        after the batch at hand, and stop the training.
     after_epoch : callable or None
         Gets the number of each epoch that is done and its history and speed.
 
@@ -172,17 +172,15 @@ def _train_epoch(
     run: ImageRun, state: ImageState, progress: Progress, online: Proxy | None, after_batch: Callable[[], None]
 ) -> None:
     """Train what is left of the epoch, and add what is kept of it to the state."""
-    start = time.perf_counter()
+    state.since = time.perf_counter()
     start_measuring(run.device)
     state.inside = start_epoch(run, progress, online) if state.inside is None else state.inside
-    before = state.inside.images
     found = finish_epoch(run, progress, state.inside, after_batch=after_batch)
-    images = state.inside.images - before
     losses = [epoch["validation_loss"] for epoch in state.history]
     found["regret"] = regret_so_far([*losses, found["validation_loss"]])
     state.history.append(found)
-    state.speed.append(speed(images, time.perf_counter() - start, run.device))
-    state.inside = None
+    state.speed.append(speed(len(run.rows.target), state.seconds, run.device))
+    state.inside, state.seconds_before = None, 0.0
     logger.info("%s", epoch_line(progress.epoch, progress.epochs, found, state.speed[-1]))
 
 
