@@ -1,0 +1,142 @@
+"""Run ``train_fold`` again and again, killed by SIGKILL at another moment each time, and once more to its end.
+
+python -m tests.unit.killed_training STUDY OUTPUT
+
+Each run is a process of its own, forked from this one, which has imported what takes seconds. It writes below OUTPUT,
+in a folder named after its moment; ``undisturbed`` is not killed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from fossil import __main__ as command_line
+from fossil.files import write_json
+from fossil.stages import train_fold
+from fossil.training import checkpoint, epoch
+from tests.unit.fold_study import Study, quick
+
+EPOCHS = 2  # of two batches each
+METHODS = {
+    "fossil": ("fossil.methods.fossil:Fossil", "softmax"),
+    "meta_weight_net": ("fossil.methods.meta_weight_net:MetaWeightNet", None),
+}
+
+
+def kill() -> None:
+    """End this process as the system would, without a word."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def at_call(number: int, module: Any, name: str, act: Callable[..., Any] | None = None) -> Callable[[], None]:
+    """Make what kills at a call of a function, counted from 0; ``act`` is done first, in place of the function."""
+
+    def patch() -> None:
+        really, calls = getattr(module, name), iter(range(10_000))
+
+        def call(*arguments: Any, **options: Any) -> Any:
+            if next(calls) != number:
+                return really(*arguments, **options)
+            if act is not None:
+                act(really, *arguments)
+            return kill()
+
+        setattr(module, name, call)
+
+    return patch
+
+
+def write_and_wait(write: Callable[..., None], writer: checkpoint.CheckpointWriter, make_state: Any) -> None:
+    """Take the place of a writer's write."""
+    write(writer, make_state)
+    writer.wait()
+
+
+def write_half(_: Any, path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content[: len(content) // 2])
+
+
+def write_at_once() -> None:
+    """Let training go on only once a checkpoint is written, so that it is known how far that is."""
+    write = checkpoint.CheckpointWriter.write
+    checkpoint.CheckpointWriter.write = lambda writer, make_state: write_and_wait(write, writer, make_state)
+
+
+MOMENTS: dict[str, Callable[[], None]] = {
+    "before the first checkpoint": at_call(0, checkpoint.CheckpointWriter, "write"),
+    "between epochs": at_call(0, checkpoint.CheckpointWriter, "write", write_and_wait),
+    "while the first checkpoint is written": at_call(0, Path, "write_bytes", write_half),
+    "while the second checkpoint is written": at_call(1, Path, "write_bytes", write_half),
+    "inside an epoch": at_call(3, epoch, "augment_places"),
+    "after training": at_call(0, train_fold, "write_parquet"),
+    "between the outputs": at_call(0, train_fold, "write_tensors"),
+}
+"""What makes a process kill itself, by the moment."""
+
+
+def arguments(study: Study, folder: Path, method: str, log: str) -> list[str]:
+    """Command line of a run."""
+    target, online = METHODS[method]
+    settings = {
+        "method": {"target": target, "options": {}},
+        "method_name": method,
+        "fold": 0,
+        "seed": 7,
+        "training": quick(epochs=EPOCHS).model_dump(mode="json"),
+        "online": online,
+    }
+    paths = {f"--{name}": path for name, path in study.paths.items()} | {
+        "--predictions": folder / "predictions.parquet",
+        "--history": folder / "history.parquet",
+        "--model": folder / "model.safetensors",
+        "--checkpoint": folder / "checkpoint.safetensors",
+        "--record": folder / "run.json",
+        "--log": folder / log,
+    }
+    return [
+        "train_fold",
+        "--settings",
+        json.dumps(settings),
+        *(str(part) for pair in paths.items() for part in pair),
+    ]
+
+
+def run(command: list[str], patch: Callable[[], None] | None = None) -> int:
+    """Run in a process of its own; returns its exit status, negative for a signal."""
+    child = os.fork()
+    if not child:
+        if patch is not None:
+            write_at_once()
+            patch()
+        os._exit(command_line.main(command))
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def main() -> None:
+    """Run everything, and write the exit statuses to statuses.json."""
+    study, output = Study(Path(sys.argv[1])), Path(sys.argv[2])
+    torch.optim.AdamW([torch.nn.Parameter(torch.ones(1))])  # imports what takes a second
+    statuses = {}
+    for method in METHODS:
+        undisturbed = output / method / "undisturbed"
+        statuses[f"{method}, undisturbed"] = [run(arguments(study, undisturbed, method, "log"))]
+        for moment, patch in MOMENTS.items():
+            if method != "fossil" and moment != "inside an epoch":
+                continue
+            folder = output / method / moment
+            killed = run(arguments(study, folder, method, "killed.log"), patch)
+            statuses[f"{method}, {moment}"] = [killed, run(arguments(study, folder, method, "log"))]
+    write_json(output / "statuses.json", statuses)
+
+
+if __name__ == "__main__":
+    main()
