@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -97,7 +98,16 @@ class Study:
         score_difficulty.run(settings, **paths, **model, scores=scores)
         return pd.read_parquet(scores)
 
-    def run(self, output: Path, *, difficulty: list[Path], method: str = "fossil.methods.erm:ERM", **changes: Any):
+    def run(
+        self,
+        output: Path,
+        *,
+        difficulty: list[Path],
+        method: str = "fossil.methods.erm:ERM",
+        checkpoint: Sequence[Path] = (),
+        events: Sequence[Path] = (),
+        **changes: Any,
+    ):
         settings = train_stage.Settings(
             method={"target": method, "options": {}}, method_name="erm", fold=0, seed=7, training=quick(**changes)
         )
@@ -106,7 +116,8 @@ class Study:
             "history": output / "h.parquet",
             "model": output / "m.safetensors",
         }
-        facts = train_stage.run(settings, **self.paths, difficulty=difficulty, weights=[], **outputs)
+        kept = {"checkpoint": checkpoint, "events": events}
+        facts = train_stage.run(settings, **self.paths, difficulty=difficulty, weights=[], **outputs, **kept)
         return facts, pd.read_parquet(outputs["predictions"]), pd.read_parquet(outputs["history"])
 
 

@@ -1,4 +1,4 @@
-"""Run ``train_fold`` again and again, killed by SIGKILL at another moment each time, and once more to its end.
+"""Run ``train_fold`` again and again, killed or stopped at another moment each time, and once more to its end.
 
 python -m tests.unit.killed_training STUDY OUTPUT
 
@@ -15,8 +15,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-import torch
 
 from fossil import __main__ as command_line
 from fossil.files import write_json
@@ -54,6 +52,18 @@ def at_call(number: int, module: Any, name: str, act: Callable[..., Any] | None 
     return patch
 
 
+def ask_to_stop() -> None:
+    """Send this process SIGTERM in a step of the second epoch."""
+    really, calls = epoch.augment_places, iter(range(10_000))
+
+    def augment_and_signal(*arguments: Any) -> Any:
+        if next(calls) == 2:
+            signal.raise_signal(signal.SIGTERM)
+        return really(*arguments)
+
+    epoch.augment_places = augment_and_signal
+
+
 def write_and_wait(write: Callable[..., None], writer: checkpoint.CheckpointWriter, make_state: Any) -> None:
     """Take the place of a writer's write."""
     write(writer, make_state)
@@ -76,11 +86,12 @@ MOMENTS: dict[str, Callable[[], None]] = {
     "between epochs": at_call(0, checkpoint.CheckpointWriter, "write", write_and_wait),
     "while the first checkpoint is written": at_call(0, Path, "write_bytes", write_half),
     "while the second checkpoint is written": at_call(1, Path, "write_bytes", write_half),
+    "stopped": ask_to_stop,
     "inside an epoch": at_call(3, epoch, "augment_places"),
     "after training": at_call(0, train_fold, "write_parquet"),
     "between the outputs": at_call(0, train_fold, "write_tensors"),
 }
-"""What makes a process kill itself, by the moment."""
+"""What makes a process kill itself, or ask itself to stop, by the moment."""
 
 
 def arguments(study: Study, folder: Path, method: str, log: str) -> list[str]:
@@ -124,7 +135,6 @@ def run(command: list[str], patch: Callable[[], None] | None = None) -> int:
 def main() -> None:
     """Run everything, and write the exit statuses to statuses.json."""
     study, output = Study(Path(sys.argv[1])), Path(sys.argv[2])
-    torch.optim.AdamW([torch.nn.Parameter(torch.ones(1))])  # imports what takes a second
     statuses = {}
     for method in METHODS:
         undisturbed = output / method / "undisturbed"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import torch
 
-_EIGHT = 8
+_TWO, _EIGHT = 2, 8
 
 
 class BatchTooLargeError(RuntimeError):
@@ -38,11 +38,11 @@ def batch_too_large(asked: int, *, step: Callable[[int], object], rows: int) -> 
 def smaller_sizes(size: int) -> list[int]:
     """Halves of a batch size, in multiples of 8 from 8 on, down to 2, which batch normalisation needs at least."""
     found = []
-    while size >= 4:
-        size //= 2
+    while size > _TWO:
+        size = max(size // 2, _TWO)
         size -= size % _EIGHT if size >= _EIGHT else 0
         found.append(size)
-    return found if not found or found[-1] == 2 else [*found, 2]
+    return found
 
 
 def _fits(step: Callable[[int], object], size: int) -> bool:
