@@ -105,7 +105,9 @@ class Study:
         difficulty: list[Path],
         method: str = "fossil.methods.erm:ERM",
         checkpoint: Sequence[Path] = (),
+        images_description: Sequence[Path] = (),
         events: Sequence[Path] = (),
+        code: str = "",
         **changes: Any,
     ):
         settings = train_stage.Settings(
@@ -116,8 +118,17 @@ class Study:
             "history": output / "h.parquet",
             "model": output / "m.safetensors",
         }
-        kept = {"checkpoint": checkpoint, "events": events}
-        facts = train_stage.run(settings, **self.paths, difficulty=difficulty, weights=[], **outputs, **kept)
+        facts = train_stage.run(
+            settings,
+            **self.paths,
+            difficulty=difficulty,
+            weights=[],
+            **outputs,
+            checkpoint=checkpoint,
+            images_description=images_description,
+            events=events,
+            code=code,
+        )
         return facts, pd.read_parquet(outputs["predictions"]), pd.read_parquet(outputs["history"])
 
 
