@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from fossil.config import FossilOptions, MetaWeightNetOptions, NoOptions
-from fossil.methods.base import Batch, Method
+from fossil.methods.base import Batch, Method, Progress, Samples
 from fossil.methods.erm import ERM
 from fossil.methods.fossil import Fossil
 from fossil.methods.meta_weight_net import MetaWeightNet
@@ -195,3 +195,32 @@ def test_a_compiled_model_takes_the_plain_steps_and_nothing_else(
     assert calls == ([8, 8, 8, 4] * 2 if compiled else [])
     assert found.history == expected.history
     assert list(other.state()) == list(plain.state())
+
+
+# --- Difficulty -------------------------------------------------------------------------------------------------------
+
+
+class Comparing(ERM):
+    """Empirical risk minimisation that compares each batch's difficulty with that at the start of its epoch."""
+
+    uses_difficulty = True
+    weights_each_step = True
+
+    def __init__(self) -> None:
+        super().__init__(NoOptions())
+        self.starts: list[Tensor] = []
+
+    def before_epoch(self, samples: Samples, progress: Progress) -> None:
+        self.starts.append(samples.difficulty)
+
+    def weights(self, samples: Batch, progress: Progress) -> Tensor:
+        assert torch.equal(samples.difficulty, self.starts[-1][samples.index])
+        return super().weights(samples, progress)
+
+
+def test_every_step_of_an_epoch_sees_the_difficulty_of_its_start() -> None:
+    setting, method = Setting(), Comparing()
+    assert setting.train(method, online="softmax").failure is None
+    assert len(method.starts) == 2
+    assert not torch.equal(method.starts[0], method.starts[1])
+    assert not torch.equal(method.starts[0], setting.rows.difficulty)

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
+from safetensors.torch import save_file
 from torch import Tensor
 
 from fossil.files import atomic_path
@@ -141,8 +141,9 @@ def _write(checkpoint: Checkpoint, state: Tree) -> None:
     }
     try:
         with atomic_path(checkpoint.path) as temporary:
-            temporary.write_bytes(save(tensors, {"header": json.dumps(header), "state": described}))
-    except OSError as error:
+            # Unlike the library's ``save``, it lets the training's thread run meanwhile.
+            save_file(tensors, temporary, {"header": json.dumps(header), "state": described})
+    except (OSError, SafetensorError) as error:
         raise CheckpointError(f"{checkpoint.path}: the checkpoint cannot be written: {error}") from error
 
 
