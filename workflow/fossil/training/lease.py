@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import torch
 from filelock import FileLock, Timeout
 
 from fossil.logs import logger
@@ -80,5 +79,7 @@ def lease_folder() -> Path:
 @cache
 def own_cuda_device() -> Lease:
     """Lease a CUDA device until this process ends; whoever asks again gets the same."""
+    import torch
+
     keys = [str(torch.cuda.get_device_properties(place).uuid) for place in range(torch.cuda.device_count())]
     return lease_device(keys, lease_folder())
