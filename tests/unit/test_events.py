@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from fossil.training.events import EventsError, event_watcher
+from tests.requirements import require_module
 from tests.unit.fold_study import Study
 
 
@@ -28,7 +29,7 @@ def test_without_the_package_the_error_says_what_to_install(
 
 
 def test_every_number_of_every_epoch_is_in_the_event_file_of_its_run(study: Study, tmp_path: Path) -> None:
-    pytest.importorskip("tensorboard")
+    require_module("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     _, _, history = study.run(tmp_path / "run", difficulty=[], events=[tmp_path / "events"])

@@ -27,7 +27,7 @@ from fossil.training.interruption import TrainingInterruptedError, noted_signals
 from fossil.training.pixels import Normalisation, predict_logits
 from fossil.training.randomness import method_generator
 
-__all__ = ["ImageResult", "predict_logits", "train_model"]
+__all__ = ["EpochWatcher", "ImageResult", "predict_logits", "train_model"]
 
 EpochWatcher = Callable[[int, Mapping[str, float]], None]
 
