@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 from pathlib import Path
@@ -25,6 +26,12 @@ def require_sample(name: str) -> Path:
     if not folder.is_dir():
         _do_without(f"no folder {folder}; FOSSIL_SAMPLES names the folder that holds {name}")
     return folder
+
+
+def require_module(name: str) -> None:
+    """See whether a Python package can be imported."""
+    if importlib.util.find_spec(name) is None:
+        _do_without(f"the Python package {name} is not installed")
 
 
 def _do_without(reason: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -97,7 +98,18 @@ class Study:
         score_difficulty.run(settings, **paths, **model, scores=scores)
         return pd.read_parquet(scores)
 
-    def run(self, output: Path, *, difficulty: list[Path], method: str = "fossil.methods.erm:ERM", **changes: Any):
+    def run(
+        self,
+        output: Path,
+        *,
+        difficulty: list[Path],
+        method: str = "fossil.methods.erm:ERM",
+        checkpoint: Sequence[Path] = (),
+        images_description: Sequence[Path] = (),
+        events: Sequence[Path] = (),
+        code: str = "",
+        **changes: Any,
+    ):
         settings = train_stage.Settings(
             method={"target": method, "options": {}}, method_name="erm", fold=0, seed=7, training=quick(**changes)
         )
@@ -106,7 +118,18 @@ class Study:
             "history": output / "h.parquet",
             "model": [output / "m.safetensors"],
         }
-        facts = train_stage.run(settings, **self.paths, difficulty=difficulty, weights=[], tuned=[], **outputs)
+        facts = train_stage.run(
+            settings,
+            **self.paths,
+            difficulty=difficulty,
+            weights=[],
+            tuned=[],
+            **outputs,
+            checkpoint=checkpoint,
+            images_description=images_description,
+            events=events,
+            code=code,
+        )
         return facts, pd.read_parquet(outputs["predictions"]), pd.read_parquet(outputs["history"])
 
 

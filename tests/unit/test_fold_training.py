@@ -20,6 +20,7 @@ from fossil.stages.score_difficulty import ScoringError
 from fossil.training.backbone import BackboneError, make_backbone
 from fossil.training.device import DeviceError, prepare_device
 from fossil.training.fold import FoldTrainingError
+from fossil.training.image_history import SPEED_COLUMNS
 from fossil.training.images import predict_logits
 from tests.unit.fold_study import (
     BACKBONE,
@@ -223,11 +224,16 @@ def test_scores_of_one_stage_train_the_next(study: Study, tmp_path: Path) -> Non
     assert (weighted["probability"] != plain["probability"]).any()
 
 
-def test_the_same_stage_twice_writes_the_same_bytes(study: Study, tmp_path: Path) -> None:
+def test_the_same_stage_twice_writes_the_same_but_for_the_speed(study: Study, tmp_path: Path) -> None:
     study.run(tmp_path / "first", difficulty=[])
     study.run(tmp_path / "again", difficulty=[])
-    for path in (tmp_path / "first").iterdir():
-        assert path.read_bytes() == (tmp_path / "again" / path.name).read_bytes(), path.name
+    for name in ("p.parquet", "m.safetensors"):
+        assert (tmp_path / "first" / name).read_bytes() == (tmp_path / "again" / name).read_bytes(), name
+    first, again = (pd.read_parquet(tmp_path / run / "h.parquet") for run in ("first", "again"))
+    assert first["images_per_second"].gt(0).all()
+    assert first["peak_memory_mb"].gt(0).all()
+    speed = list(SPEED_COLUMNS)
+    pd.testing.assert_frame_equal(first.drop(columns=speed), again.drop(columns=speed), check_exact=True)
 
 
 def test_a_run_that_diverges_is_failed_with_a_reason_and_has_no_predictions(study: Study, tmp_path: Path) -> None:

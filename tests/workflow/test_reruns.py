@@ -170,6 +170,11 @@ def test_editing_the_configuration_module_without_another_default_reruns_nothing
         assert study.planned() == Counter()
 
 
+def test_watching_with_tensorboard_retrains_nothing(study: Study) -> None:
+    with configured(study, "images", tensorboard=True):
+        assert study.planned() == Counter()
+
+
 def test_values_on_the_command_line_are_read_as_in_a_file(study: Study) -> None:
     planned = study.planned("--config", "images={seeds: [1, 2]}", "statistics={alpha: 0.9}", "allow_missing_runs=no")
     assert planned["train_fold"] == 6

@@ -27,6 +27,7 @@ from fossil import provenance
 from fossil.config import explain
 from fossil.files import write_json
 from fossil.logs import logging_to, say
+from fossil.training.interruption import TrainingInterruptedError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -41,6 +42,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with logging_to(options.log):
         try:
             _run(name, stage, options)
+        except TrainingInterruptedError as interruption:
+            say(f"{name}: {interruption}")
+            return interruption.exit_status
         except Exception as error:
             traceback.print_exc()
             where = f" (log: {options.log})" if options.log else ""
@@ -73,6 +77,8 @@ def _parser(name: str, stage: ModuleType) -> argparse.ArgumentParser:
     parser.add_argument("--record", type=Path, help="where to write what the run was, as JSON")
     parser.add_argument("--log", type=Path, help="file for everything that the stage prints")
     for key, hint in _arguments(stage).items():
+        if key == "code":
+            continue
         if get_args(hint):
             parser.add_argument(_option(key), type=Path, nargs="*", default=[])
         else:
@@ -81,7 +87,10 @@ def _parser(name: str, stage: ModuleType) -> argparse.ArgumentParser:
 
 
 def _arguments(stage: ModuleType) -> dict[str, type]:
-    """Find the keyword-only parameters of a stage's run and their types: Path, list[Path] or int."""
+    """Find the keyword-only parameters of a stage's run and their types: Path, a sequence of Path, or int.
+
+    One that is called code gets what every stage is given for its record.
+    """
     hints = get_type_hints(stage.run)
     keys = [key for key, p in inspect.signature(stage.run).parameters.items() if p.kind is p.KEYWORD_ONLY]
     return {key: hints[key] for key in keys}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -47,3 +48,14 @@ class FusedAdam:
             eps=self._eps,
             maximize=False,
         )
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the tensors that a checkpoint must hold, beside the parameters."""
+        return {"means": list(self._means), "squares": list(self._squares), "steps": list(self._steps)}
+
+    @torch.no_grad()
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take over a state of ``state_dict``."""
+        for name, own in (("means", self._means), ("squares", self._squares), ("steps", self._steps)):
+            for mine, given in zip(own, state[name], strict=True):
+                mine.copy_(given)

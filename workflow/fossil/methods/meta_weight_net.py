@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -61,6 +62,20 @@ class MetaWeightNet(Method):
         value = torch.stack(self._validation_losses).mean(0)
         self._validation_losses = []
         return {"meta_loss": value}
+
+    def state_dict(self) -> dict[str, Any]:
+        return {
+            "net": list(self.net),
+            "optimiser": self.optimiser.state_dict(),
+            "validation_losses": list(self._validation_losses),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        with torch.no_grad():
+            for layer, given in zip(self.net, state["net"], strict=True):
+                layer.copy_(given)
+        self.optimiser.load_state_dict(state["optimiser"])
+        self._validation_losses = list(state["validation_losses"])
 
     def _value(self, losses: Tensor) -> Tensor:
         first, first_bias, second, second_bias = self.net

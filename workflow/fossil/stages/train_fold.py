@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,8 @@ from fossil.difficulty import Proxy
 from fossil.files import read_json, sha256, write_parquet, write_tensors
 from fossil.logs import logger, progress
 from fossil.methods.base import make_method
+from fossil.training.checkpoint import Checkpoint
+from fossil.training.events import event_watcher
 from fossil.training.fold import TrainedFold, train_fold
 from fossil.training.images import predict_logits
 
@@ -45,33 +48,42 @@ def run(
     predictions: Path,
     history: Path,
     model: list[Path],
+    checkpoint: Sequence[Path] = (),
+    images_description: Sequence[Path] = (),
+    events: Sequence[Path] = (),
+    code: str = "",
 ) -> dict[str, Any]:
     """Write predictions for the images of the roles, the epochs, and the model where a file is named for it.
 
-    The options of a file ``tuned`` (JSON, from ``select_options``) are laid over those of the method. A loss
-    that is not finite ends the run as failed: its predictions are empty and the record says why.
+    The options of a file ``tuned`` (JSON, from ``select_options``) are laid over those of the method. A loss that is not
+    finite ends the run as failed: its predictions are empty and the record says why. With a path for a checkpoint, a
+    run that was stopped or killed goes on from where it was; the file is gone once all is written. Its hash of the
+    images is that of their description, where there is one. Below a folder for events, the epochs are also written for
+    TensorBoard.
     """
     data = load_fold(manifest=manifest, folds=folds, images=images, fold=settings.fold)
     options = settings.method["options"]
     for path in tuned:
         options = laid_over(options, read_json(path)["options"])
-    trained = train_fold(
-        data,
-        make_method(settings.method["target"], options),
-        settings.training,
-        weights=weights[0] if weights else None,
-        seed=settings.seed,
-        difficulty=pd.read_parquet(difficulty[0]) if difficulty else None,
-        online=settings.online,
-        epochs=partial(
-            progress,
-            description=f"train_fold {settings.method_name} fold {settings.fold} seed {settings.seed}",
-            total=settings.training.epochs,
-        ),
-    )
+    read = [manifest, folds, *(images_description or [images]), *difficulty, *weights, *tuned]
+    name = f"{settings.method_name} fold {settings.fold} seed {settings.seed}"
+    with event_watcher(events[0] / name.replace(" ", "-") if events else None) as after_epoch:
+        trained = train_fold(
+            data,
+            make_method(settings.method["target"], options),
+            settings.training,
+            weights=weights[0] if weights else None,
+            seed=settings.seed,
+            difficulty=pd.read_parquet(difficulty[0]) if difficulty else None,
+            online=settings.online,
+            epochs=partial(progress, description=f"train_fold {name}", total=settings.training.epochs),
+            checkpoint=_checkpoint(checkpoint[0], settings, code, read) if checkpoint else None,
+            after_epoch=after_epoch,
+        )
     failure = trained.result.failure
     write_parquet(predictions, _predictions(data, trained, settings.roles).iloc[: 0 if failure else None])
-    write_parquet(history, pd.DataFrame(trained.result.history).rename_axis("epoch").reset_index())
+    epochs = [epoch | speed for epoch, speed in zip(trained.result.history, trained.result.speed, strict=True)]
+    write_parquet(history, pd.DataFrame(epochs).rename_axis("epoch").reset_index())
     for path in model:
         write_tensors(path, trained.model.state_dict())
     facts = {
@@ -81,10 +93,18 @@ def run(
         "input": asdict(trained.inputs),
         "weights_sha256": sha256(weights[0]) if weights else None,
     }
+    if checkpoint:
+        checkpoint[0].unlink(missing_ok=True)
     if not failure:
         return facts
     logger.warning("run failed: %s", failure)
     return {**facts, "status": "failed", "reason": failure}
+
+
+def _checkpoint(path: Path, settings: Settings, code: str, read: Sequence[Path]) -> Checkpoint:
+    """Say where the training's state is kept, and what its result depends on."""
+    identity = {"settings": settings.model_dump(mode="json"), "code": code, "data": [sha256(file) for file in read]}
+    return Checkpoint(path, identity)
 
 
 def _predictions(data: FoldData, trained: TrainedFold, roles: list[str]) -> pd.DataFrame:

@@ -1,8 +1,22 @@
-"""Where and how reproducibly torch computes."""
+"""Where and how reproducibly torch computes.
+
+On a CPU equal runs give equal bits: of one version of torch, one number of threads and one kind of processor (its
+vector instructions). Operations without a deterministic algorithm are errors there.
+
+On a GPU they are warnings. Deterministic are order, augmentation and initial weights, which are drawn on the CPU;
+matrix products, by CUBLAS_WORKSPACE_CONFIG, which ``python -m fossil`` sets; convolutions, by cuDNN's deterministic
+algorithms without benchmarking; and scatter and index operations, by torch's deterministic mode. Not deterministic are
+backward passes that add with atomic operations and have no other algorithm in torch, such as those of bicubic resizing
+(of positional embeddings, in some transformers), of reflection padding and of adaptive pooling to more than one place;
+a warning in the log names each. Dropout masks come from the GPU's own generator, whose state is in checkpoints.
+bfloat16 products round otherwise than float32 on a CPU, so results of the two agree in the mean only. Another kind of
+GPU, another version of CUDA and ``images.training.compile`` change last digits.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+from importlib.metadata import version
+from typing import Any, Literal
 
 import torch
 from threadpoolctl import threadpool_limits
@@ -15,7 +29,9 @@ class DeviceError(RuntimeError):
 def prepare_device(accelerator: Literal["auto", "cpu", "cuda"], *, threads: int) -> torch.device:
     """Choose the device, fix the number of CPU threads and ask for deterministic algorithms.
 
-    On a CPU an operation without one is an error; on a GPU it is a warning in the log, and two runs may differ there.
+    Of several GPUs it takes one that no other process of this user's has taken so, for as long as this process lives;
+    where there is none, it waits. On a CPU an operation without a deterministic algorithm is an error; on a GPU it is a
+    warning in the log, and two runs may differ there.
 
     Raises
     ------
@@ -25,7 +41,12 @@ def prepare_device(accelerator: Literal["auto", "cpu", "cuda"], *, threads: int)
     available = torch.cuda.is_available()
     if accelerator == "cuda" and not available:
         raise DeviceError("images.training.accelerator is cuda, but torch finds no CUDA device; set it to cpu or auto")
-    device = torch.device("cuda" if available and accelerator != "cpu" else "cpu")
+    device = torch.device("cpu")
+    if available and accelerator != "cpu":
+        from fossil.training.lease import own_cuda_device
+
+        device = torch.device("cuda", own_cuda_device().place)
+        torch.cuda.set_device(device)
     torch.set_num_threads(threads)
     threadpool_limits(threads, user_api="blas")  # NumPy's products, of which torch knows nothing
     # torch.use_deterministic_algorithms does the same and imports torch's compiler first, which takes a second.
@@ -33,6 +54,13 @@ def prepare_device(accelerator: Literal["auto", "cpu", "cuda"], *, threads: int)
     # Filling fresh memory would take 6% of a small model's training; what reads none gives the same bits without.
     torch.utils.deterministic.fill_uninitialized_memory = False
     return device
+
+
+def device_identity(device: torch.device) -> dict[str, Any]:
+    """Say all of this machine that the bits of a result depend on; JSON-native."""
+    packages = {name: version(name) for name in ("kornia", "numpy", "timm", "torch")}
+    instructions = torch.backends.cpu.get_cpu_capability()
+    return {"device": [device.type, device_name(device), instructions], "threads": torch.get_num_threads(), **packages}
 
 
 def device_name(device: torch.device) -> str:

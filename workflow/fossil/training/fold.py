@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +17,10 @@ from fossil.data.fold_data import FoldData
 from fossil.difficulty import Proxy
 from fossil.methods.base import Method
 from fossil.training.backbone import InputConfig, make_backbone
-from fossil.training.device import device_name, prepare_device
+from fossil.training.checkpoint import Checkpoint
+from fossil.training.device import device_identity, device_name, prepare_device
 from fossil.training.image_rows import TrainingRows, training_rows
-from fossil.training.images import ImageResult, train_model
+from fossil.training.images import EpochWatcher, ImageResult, train_model
 
 
 class FoldTrainingError(RuntimeError):
@@ -50,6 +50,8 @@ def train_fold(
     difficulty: pd.DataFrame | None,
     online: Proxy | None = None,
     epochs: Callable[[range], Iterable[int]] = iter,
+    checkpoint: Checkpoint | None = None,
+    after_epoch: EpochWatcher | None = None,
 ) -> TrainedFold:
     """Train a model on a fold's training images.
 
@@ -61,6 +63,11 @@ def train_fold(
         Columns image_id and difficulty for every training image; None where the method needs none.
     online : str or None
         Proxy by which the model itself scores difficulty at the start of each epoch, in place of ``difficulty``.
+    checkpoint : Checkpoint or None
+        Where the state of the training is kept, and what its result depends on; what it depends on of this machine is
+        added here.
+    epochs, after_epoch : callable
+        See :func:`fossil.training.images.train_model`, which raises more.
 
     Raises
     ------
@@ -86,13 +93,30 @@ def train_fold(
     rows = _rows(data, labels, type(method).__name__ if needs_scores else None, difficulty, training.augmented_copies)
     positions = torch.from_numpy(data.positions("validation")).to(device)
     validation = (positions, labels[positions])
-    start = time.perf_counter()
+    if checkpoint is not None:
+        checkpoint = replace(checkpoint, identity={**checkpoint.identity, **device_identity(device)})
     result = train_model(
-        model, inputs, images, rows, validation, method, training, seed=seed, online=online, epochs=epochs
+        model,
+        inputs,
+        images,
+        rows,
+        validation,
+        method,
+        training,
+        seed=seed,
+        online=online,
+        epochs=epochs,
+        names=list(data.table["image_id"]),
+        checkpoint=checkpoint,
+        after_epoch=after_epoch,
     )
-    seconds = time.perf_counter() - start
-    rate = len(rows.target) * len(result.history) / seconds
-    return TrainedFold(model, inputs, images, device, device_name(device), result, round(rate, 1))
+    return TrainedFold(model, inputs, images, device, device_name(device), result, _rate(result))
+
+
+def _rate(result: ImageResult) -> float:
+    """Images a second over all epochs, which have as many images each, also where another process trained some."""
+    seconds = sum(1 / epoch["images_per_second"] for epoch in result.speed)
+    return round(len(result.speed) / seconds, 1) if seconds else 0.0
 
 
 def _rows(

@@ -1,0 +1,202 @@
+"""A training that was stopped at any batch ends with the bits of one that was not."""
+
+from __future__ import annotations
+
+import logging
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from fossil.config import FossilBilevelOptions, FossilOptions, MetaWeightNetOptions, NoOptions
+from fossil.methods.base import Method
+from fossil.methods.erm import ERM
+from fossil.methods.fossil import Fossil
+from fossil.methods.fossil_bilevel import FossilBilevel
+from fossil.methods.meta_weight_net import MetaWeightNet
+from fossil.training import epoch as epochs
+from fossil.training.checkpoint import Checkpoint, read_checkpoint
+from fossil.training.images import ImageResult, predict_logits
+from fossil.training.interruption import TrainingInterruptedError
+from tests.unit.image_setting import IMAGES, Setting
+
+IDENTITY = {"test": 1}
+BATCHES = 4  # an epoch: 28 rows in batches of 8
+
+
+def with_dropout(setting: Setting) -> Setting:
+    setting.model.head.fc = nn.Sequential(nn.Dropout(0.5), setting.model.get_classifier())
+    return setting
+
+
+def channels_last(setting: Setting) -> Setting:
+    setting.model.to(memory_format=torch.channels_last)
+    return setting
+
+
+def meta_weight_net() -> Method:
+    return MetaWeightNet(MetaWeightNetOptions(hidden=8, meta_batch_size=4, learning_rate=0.05))
+
+
+def bilevel(**options: Any) -> Method:
+    changes = {"weights_learning_rate": 1.0, "penalties_learning_rate": 1.0, "iterations": 3}
+    return FossilBilevel(FossilBilevelOptions(**(changes | options)))
+
+
+CASES: dict[str, tuple[Callable[[], Setting], Callable[[], Method], dict[str, Any]]] = {
+    "erm, channels last": (lambda: channels_last(Setting("test_convnext")), lambda: ERM(NoOptions()), {}),
+    "dropout": (lambda: with_dropout(Setting()), lambda: ERM(NoOptions()), {}),
+    "fossil, online": (Setting, lambda: Fossil(FossilOptions()), {"online": "softmax"}),
+    "fossil, stages": (Setting, lambda: Fossil(FossilOptions(stage_mode=True)), {"online": "softmax"}),
+    "meta-weight-net, dropout": (lambda: with_dropout(Setting()), meta_weight_net, {}),
+    "bilevel, head": (Setting, bilevel, {"online": "softmax"}),
+    "bilevel, all": (Setting, lambda: bilevel(parameters="all", curvature_samples=11), {}),
+}
+
+
+def stop_in_step(monkeypatch: pytest.MonkeyPatch, wanted: int, *, by: signal.Signals = signal.SIGTERM) -> None:
+    """Send a signal to this process in a training step, counted from 0."""
+    really_augment, calls = epochs.augment_places, iter(range(1000))
+
+    def augment_and_signal(*arguments: Any) -> torch.Tensor:
+        if next(calls) == wanted:
+            signal.raise_signal(by)
+        return really_augment(*arguments)
+
+    monkeypatch.setattr(epochs, "augment_places", augment_and_signal)
+
+
+def stop(setting: Setting, method: Method, checkpoint: Checkpoint, *, step: int, **options: Any) -> None:
+    """Train until a signal comes in a step."""
+    with pytest.MonkeyPatch.context() as patch:
+        stop_in_step(patch, step)
+        with pytest.raises(TrainingInterruptedError):
+            setting.train(method, checkpoint=checkpoint, **options)
+
+
+def stopped_and_resumed(case: str, step: int, path: Path) -> tuple[Setting, ImageResult]:
+    """Stop in a step, and go on with a new model and a new method."""
+    make_setting, make_method, options = CASES[case]
+    checkpoint = Checkpoint(path, IDENTITY)
+    stop(make_setting(), make_method(), checkpoint, step=step, **options)
+    torch.manual_seed(12345)  # whatever the state of a new process may be
+    setting = make_setting()
+    return setting, setting.train(make_method(), checkpoint=checkpoint, **options)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_training_stopped_inside_an_epoch_ends_with_the_bits_of_one_that_was_not(case: str, tmp_path: Path) -> None:
+    make_setting, make_method, options = CASES[case]
+    setting = make_setting()
+    expected = setting.train(make_method(), **options)
+    assert expected.failure is None
+    assert len(expected.history) == 2
+    again, found = stopped_and_resumed(case, BATCHES + 1, tmp_path / "c.safetensors")
+    # repr tells NaN, -0.0 and the last digit.
+    assert repr(found.history) == repr(expected.history)
+    logits = [predict_logits(s.model, s.inputs, IMAGES, torch.arange(60)) for s in (setting, again)]
+    assert torch.equal(*logits)
+    state = again.state()
+    assert all(torch.equal(state[name], value) for name, value in setting.state().items())
+
+
+@pytest.mark.parametrize("step", [0, BATCHES - 1, 2 * BATCHES - 1])
+def test_first_and_last_batch_of_an_epoch_are_no_exception(step: int, tmp_path: Path) -> None:
+    make_setting, make_method, options = CASES["fossil, online"]
+    setting = make_setting()
+    expected = setting.train(make_method(), **options)
+    again, found = stopped_and_resumed("fossil, online", step, tmp_path / "c.safetensors")
+    assert repr(found.history) == repr(expected.history)
+    assert all(torch.equal(again.state()[name], value) for name, value in setting.state().items())
+
+
+def test_moments_come_back_in_the_memory_format_of_their_parameters(tmp_path: Path) -> None:
+    from fossil.training import images as training
+
+    runs: list[Any] = []
+    checkpoint = Checkpoint(tmp_path / "c.safetensors", IDENTITY)
+    with pytest.MonkeyPatch.context() as patch:
+        really_capture = training.capture
+        patch.setattr(training, "capture", lambda run, state: (runs.append(run), really_capture(run, state))[1])
+        for count in (2, 3):
+            channels_last(Setting("test_convnext", epochs=count)).train(ERM(NoOptions()), checkpoint=checkpoint)
+    resumed = runs[-1].optimiser
+    strided = [
+        (p.stride(), resumed.state[p]["exp_avg"].stride())
+        for group in resumed.param_groups
+        for p in group["params"]
+        if p.dim() == 4 and not p.is_contiguous()
+    ]
+    assert strided
+    assert all(own == moment for own, moment in strided)
+
+
+def test_a_stopped_training_trains_no_batch_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoint = Checkpoint(tmp_path / "c.safetensors", IDENTITY)
+    stop(Setting(), ERM(NoOptions()), checkpoint, step=BATCHES + 1)
+    steps: list[int] = []
+    really_augment = epochs.augment_places
+    monkeypatch.setattr(epochs, "augment_places", lambda *a: (steps.append(1), really_augment(*a))[1])
+    Setting().train(ERM(NoOptions()), checkpoint=checkpoint)
+    assert len(steps) == 2 * BATCHES - (BATCHES + 2)
+
+
+@pytest.mark.parametrize(("by", "status"), [(signal.SIGTERM, 143), (signal.SIGUSR1, 138)])
+def test_a_signal_stops_after_the_batch_and_the_message_says_where(
+    by: signal.Signals, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop_in_step(monkeypatch, BATCHES + 2, by=by)
+    checkpoint = Checkpoint(tmp_path / "c.safetensors", IDENTITY)
+    with pytest.raises(TrainingInterruptedError, match=f"stopped by {by.name} after 1 epochs and 3 batches") as caught:
+        Setting().train(ERM(NoOptions()), checkpoint=checkpoint)
+    assert caught.value.exit_status == status
+    state = read_checkpoint(checkpoint)
+    assert len(state["history"]) == 1
+    assert len(state["inside"]["losses"]) == 3
+
+
+def test_handlers_are_those_of_before_once_training_is_over(tmp_path: Path) -> None:
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGUSR1)
+    during: list[Any] = []
+    checkpoint = Checkpoint(tmp_path / "c.safetensors", IDENTITY)
+    Setting(epochs=1).train(
+        ERM(NoOptions()), checkpoint=checkpoint, after_epoch=lambda *_: during.append(signal.getsignal(signal.SIGTERM))
+    )
+    assert during[0] != before[0]
+    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGUSR1)) == before
+    stop(Setting(), ERM(NoOptions()), Checkpoint(tmp_path / "other.safetensors", IDENTITY), step=0)
+    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGUSR1)) == before
+
+
+def test_without_a_checkpoint_signals_do_what_they_did() -> None:
+    before, during = signal.getsignal(signal.SIGTERM), []
+    Setting(epochs=1).train(ERM(NoOptions()), after_epoch=lambda *_: during.append(signal.getsignal(signal.SIGTERM)))
+    assert during == [before]
+
+
+def test_a_finished_training_is_taken_from_its_checkpoint_without_a_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoint = Checkpoint(tmp_path / "c.safetensors", IDENTITY)
+    first = Setting(epochs=2)
+    expected = first.train(ERM(NoOptions()), checkpoint=checkpoint)
+    monkeypatch.setattr(epochs, "augment_places", None)
+    again = Setting(epochs=2)
+    found = again.train(ERM(NoOptions()), checkpoint=checkpoint)
+    assert found == expected
+    assert all(torch.equal(again.state()[name], value) for name, value in first.state().items())
+
+
+def test_a_checkpoint_of_another_training_is_not_used(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "c.safetensors"
+    Setting(epochs=2).train(ERM(NoOptions()), checkpoint=Checkpoint(path, {"seed": 1}))
+    alone, warned = Setting(epochs=1), Setting(epochs=1)
+    alone.train(ERM(NoOptions()))
+    with caplog.at_level(logging.WARNING):
+        warned.train(ERM(NoOptions()), checkpoint=Checkpoint(path, {"seed": 2}))
+    assert "other seed" in caplog.text
+    assert all(torch.equal(warned.state()[name], value) for name, value in alone.state().items())

@@ -1,0 +1,108 @@
+"""What an image model offers to methods that learn their weights: the step ahead and the bilevel problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from fossil.functional import ModelFunction, RandomState, function_of
+from fossil.hypergradient.derivatives import gradient, per_sample_jvp
+from fossil.likelihood import cross_entropy
+from fossil.methods.base import Lookahead, ParameterSet, Progress
+from fossil.problem import BilevelProblem, Part, Vector
+from fossil.training.image_rows import TrainingRows
+from fossil.training.image_run import ImageRun
+from fossil.training.pixels import PREDICTION_BATCH, autocast
+
+
+def make_lookahead(
+    run: ImageRun, pixels: Tensor, targets: Tensor, losses: Tensor, random_state: RandomState
+) -> Lookahead:
+    """Describe a step from its batch and per-sample losses, whose graph must stay.
+
+    Parameters
+    ----------
+    pixels : Tensor, shape (n, 3, height, width)
+        Normalised.
+    random_state : RandomState
+        As it was before the batch's logits, so that dropout masks are theirs.
+    """
+    function = function_of(run.model)
+    parameters = tuple(p for p in run.model.parameters() if p.requires_grad)
+
+    def gradient_of(weights: Tensor) -> Vector:
+        return torch.autograd.grad((weights * losses).mean(), parameters, retain_graph=True)
+
+    def losses_at(at: Vector) -> Tensor:
+        with random_state.again(), autocast(pixels.device):
+            return cross_entropy(function(at, pixels), targets)
+
+    def validation_gradient(at: Vector, size: int) -> tuple[Tensor, Vector]:
+        positions, classes = run.validation
+        chosen = torch.randint(len(positions), (size,), generator=run.generator).to(run.device, non_blocking=True)
+        shown = run.shown(positions[chosen])
+        found: list[Tensor] = []
+
+        def loss(parameters: Vector) -> Tensor:
+            with random_state.again(), autocast(pixels.device):
+                found.append(cross_entropy(function(parameters, shown), classes[chosen]).mean())
+            return found[-1]
+
+        slope = gradient(loss, at)
+        return found[-1].detach(), slope
+
+    rate = run.optimiser.param_groups[0]["lr"]
+    derivative = partial(per_sample_jvp, losses_at, function.parameters)
+    return Lookahead(parameters, rate, gradient_of, derivative, validation_gradient)
+
+
+def make_problem(
+    run: ImageRun,
+    rows: TrainingRows,
+    progress: Progress,
+    parameters: ParameterSet | None,
+    curvature_samples: int | None,
+) -> BilevelProblem:
+    """All rows, augmented anew, as functions of the head's parameters or of all, in evaluation mode."""
+    run.model.eval()
+    positions, classes = run.validation
+    drawn = run.drawn(rows, progress.epoch, stream=1)
+
+    def training_pixels(chosen: Tensor) -> Tensor:
+        return run.augmented(rows[chosen], drawn[chosen])
+
+    def validation_pixels(chosen: Tensor) -> Tensor:
+        return run.shown(positions[chosen])
+
+    every = torch.arange(len(rows.target), device=run.device)
+    shown = torch.arange(len(positions), device=run.device)
+    some = torch.randperm(len(every), generator=run.generator)[:curvature_samples].to(run.device)
+    whole = parameters == "all"
+    function = function_of(run.model, None if whole else run.model.get_classifier())
+    parts_of = partial(_whole_parts, run.training.batch_size) if whole else _head_parts
+    return BilevelProblem(
+        function.parameters,
+        parts_of(function, training_pixels, rows.target, every),
+        parts_of(function, validation_pixels, classes, shown),
+        curvature=() if curvature_samples is None else parts_of(function, training_pixels, rows.target, some),
+    )
+
+
+def _whole_parts(
+    size: int, function: ModelFunction, pixels: Callable[[Tensor], Tensor], targets: Tensor, chosen: Tensor
+) -> list[Part]:
+    def part(index: Tensor) -> Part:
+        return Part(lambda parameters: cross_entropy(function(parameters, pixels(index)), targets[index]), index)
+
+    return [part(index) for index in chosen.split(size)]
+
+
+def _head_parts(
+    function: ModelFunction, pixels: Callable[[Tensor], Tensor], targets: Tensor, chosen: Tensor
+) -> list[Part]:
+    with autocast(targets.device):
+        features = torch.cat([function.prepare(pixels(index)) for index in chosen.split(PREDICTION_BATCH)])
+    return [Part(lambda parameters: cross_entropy(function(parameters, features), targets[chosen]), chosen)]
