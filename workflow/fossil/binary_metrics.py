@@ -9,13 +9,12 @@ THRESHOLD = 0.5
 
 
 def recall_and_specificity(
-    positive: NDArray[np.bool_], probabilities: NDArray[np.float64]
+    positive: NDArray[np.bool_], decided: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Shares of the positives and of the negatives that are decided rightly; (..., n) to two of (...).
+    """Shares of the positives that are decided for, and of the negatives that are not; (..., n) to two of (...).
 
-    The decision is probability >= 0.5. Both classes must occur.
+    Both classes must occur.
     """
-    decided = probabilities >= THRESHOLD
     recall = (decided & positive).sum(axis=-1) / positive.sum(axis=-1)
     specificity = (~decided & ~positive).sum(axis=-1) / (~positive).sum(axis=-1)
     return recall, specificity

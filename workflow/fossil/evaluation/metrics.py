@@ -74,7 +74,7 @@ def decision_metrics(
         raise ValueError("targets of a run are all of one class; metrics need both classes in the test split")
     decided = probabilities >= threshold
     hits = (decided & positive).sum(axis=-1)
-    recall, specificity = recall_and_specificity(positive, p)
+    recall, specificity = recall_and_specificity(positive, decided)
     return {
         "balanced_accuracy": (recall + specificity) / 2,
         "recall": recall,

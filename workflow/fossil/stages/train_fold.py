@@ -55,9 +55,9 @@ def run(
 ) -> dict[str, Any]:
     """Write predictions for the images of the roles, the epochs, and the model where a file is named for it.
 
-    The options of a file ``tuned`` (JSON, from ``select_options``) are laid over those of the method. A loss that is not
-    finite ends the run as failed: its predictions are empty and the record says why. With a path for a checkpoint, a
-    run that was stopped or killed goes on from where it was; the file is gone once all is written. Its hash of the
+    The options of a file ``tuned`` (JSON, from ``select_options``) are laid over those of the method. A loss that is
+    not finite ends the run as failed: its predictions are empty and the record says why. With a path for a checkpoint,
+    a run that was stopped or killed goes on from where it was; the file is gone once all is written. Its hash of the
     images is that of their description, where there is one. Below a folder for events, the epochs are also written for
     TensorBoard.
     """

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from fossil.binary_metrics import area_under_roc_curve, recall_and_specificity
+from fossil.binary_metrics import THRESHOLD, area_under_roc_curve, recall_and_specificity
 
 SPEED_COLUMNS = ("images_per_second", "peak_memory_mb")
 """What differs between equal runs."""
@@ -35,7 +35,7 @@ def validation_metrics(logits: Tensor, targets: Tensor) -> dict[str, float]:
     positive = (targets == 1).cpu().numpy()
     if not positive.any() or positive.all():
         return {"validation_auc": float("nan"), "validation_balanced_accuracy": float("nan")}
-    recall, specificity = recall_and_specificity(positive, probabilities)
+    recall, specificity = recall_and_specificity(positive, probabilities >= THRESHOLD)
     return {
         "validation_auc": float(area_under_roc_curve(positive, probabilities)),
         "validation_balanced_accuracy": float((recall + specificity) / 2),
