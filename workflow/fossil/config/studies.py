@@ -172,7 +172,7 @@ class ImageTraining(Strict):
     compile: bool = Field(
         False,
         description="Compile the model (torch.compile) for the training steps of methods that do not differentiate "
-        "through them, which may make them faster on a GPU. It takes time, and a C++ compiler, at the start of each "
+        "through them, which may make them faster on a GPU. It needs a C++ compiler and minutes at the start of each "
         "job, and changes the last digits of a result.",
     )
     threads: PositiveInt = Field(1, description="CPU threads a training job; part of the result's identity.")
