@@ -44,9 +44,9 @@ def run(
     mine = reported[(reported["table"] == "proxy-top3") & (settings.dataset == "pad_ufes_20")]
     names = {path.stem: read_json(path)["candidate"] for path in chosen}
     scores = candidate_scores(pd.read_parquet(trials), settings.methods, names)
-    runs = f"{settings.folds} fold{'s' if settings.folds > 1 else ''} x {len(settings.seeds)} seed"
-    runs += f"{'s' if len(settings.seeds) > 1 else ''}, {settings.epochs} epochs"
-    tried = f"trials of {runs}, AUC on the fold's validation images"
+    counts = [(settings.folds, "fold"), (len(settings.seeds), "seed"), (settings.epochs, "epoch")]
+    runs = ", ".join(f"{count} {name}{'s' if count > 1 else ''}" for count, name in counts)
+    tried = f"trials ({runs}), AUC on the fold's validation images"
     top = top_table(
         scores,
         settings.methods,
@@ -77,8 +77,8 @@ def _notes(settings: Settings, scores: pd.DataFrame) -> list[str]:
         if trained < len(tried):
             notes.append(
                 f"{search.label}: {len(tried)} candidates, of which {trained} can train differently, since a cap of "
-                f"gamma above what gamma reaches is none; {means} different means."
+                f"gamma above what gamma reaches is none; {means} different mean{'s' if means > 1 else ''}."
             )
         elif means < len(tried):
-            notes.append(f"{search.label}: {len(tried)} candidates, {means} different means.")
+            notes.append(f"{search.label}: {len(tried)} candidates, {means} different mean{'s' if means > 1 else ''}.")
     return notes

@@ -173,8 +173,9 @@ def _deviation(text: str) -> str:
 
 
 def _configuration(search: Search, options: Mapping[str, Any]) -> str:
-    values = {key: option_at(options, key) for key in search.options}
-    return _text({key: search.configured[key] if value is None else value for key, value in values.items()})
+    """Say a candidate's options of the grid's; what is configured has none of its own."""
+    own = {key: option_at(options, key) for key in search.options if option_at(options, key) is not None}
+    return _text(own or search.configured)
 
 
 def _text(values: Mapping[str, Any]) -> str:
