@@ -103,10 +103,11 @@ def _search_note(config: Config) -> tuple[str, ...]:
     tuning = config.images.tuning
     seeds = f"seed{'s' if len(tuning.seeds) > 1 else ''} {', '.join(map(str, tuning.seeds))}"
     folds = "fold 0" if config.trial_folds == 1 else f"folds 0 to {config.trial_folds - 1}"
+    epochs = f"{tuning.epochs} epoch{'s' if tuning.epochs > 1 else ''}"
     return (
-        f"Tuned: the candidate with the highest mean AUC on the validation images of {folds}, {seeds}, after "
-        f"{tuning.epochs} epoch{'s' if tuning.epochs > 1 else ''}. What validates in one fold tests in another, so that the choice is not blind to the "
-        "test images of other folds; the paper's is the same.",
+        f"Tuned: the candidate with the highest mean AUC on the validation images of {folds}, {seeds}, after {epochs}. "
+        "What validates in one fold tests in another, so that the choice is not blind to the test images of other "
+        "folds; the paper's is the same.",
     )
 
 
