@@ -5,8 +5,8 @@
 #
 # First whether the GPU computes what the CPU computes, then how fast each method trains ConvNeXt-Tiny, how far that is
 # from the least that its steps take, what a whole job costs beside them, and the ratios of weights, Meta-Weight-Net and
-# bilevel weights. Writes a file for each into ${OUT:-.}, and speeds.json, from which the hours of a study can be
-# estimated. Ends within 8 minutes: a check that takes too long is given up, and the others go on. PYTHON names an
+# bilevel weights. Writes a file for each into ${OUT:-.}, and speeds.csv, whose lines belong into workflow/speeds.csv: by
+# them a dry run says how long a study takes. Ends within 8 minutes: a check that takes too long is given up, and the others go on. PYTHON names an
 # interpreter with the project's packages.
 set -uo pipefail
 

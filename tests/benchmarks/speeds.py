@@ -5,7 +5,8 @@ plain training is measured with a compiled one too. Beside it stand its steps on
 the least, the greatest memory on a GPU, and how many times as fast it is as the paper's sweep: 27 runs of 6 epochs in
 4,135 s, about 75 images a second; 20 times that is wanted with ConvNeXt-Tiny at 224 pixels on one H100.
 
-``--out`` names a folder; ``speeds.json`` there lists what was measured, also when a later method fails.
+``--out`` names a folder; ``speeds.csv`` there lists what was measured, also when a later method fails. Its lines belong
+into ``workflow/speeds.csv``, by which a dry run says how long a study takes.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ import statistics
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import pandas as pd
 import torch
 
 from fossil.config import FossilBilevelOptions, FossilOptions, ImageTraining, MetaWeightNetOptions, NoOptions
-from fossil.files import write_json
+from fossil.files import write_csv
 from fossil.methods.base import Method
 from fossil.methods.erm import ERM
 from fossil.methods.fossil import Fossil
@@ -38,16 +40,15 @@ METHODS = {
 
 @dataclass(frozen=True)
 class Speed:
-    """What was measured, as a row of speeds.json."""
+    """What was measured, as a row of speeds.csv."""
 
     backbone: str
     size: int
-    batch_size: int
+    method: str
     device: str
     compile: bool
-    method: str
     images_per_second: float
-    torch: str
+    source: str
 
 
 def main() -> None:
@@ -70,7 +71,7 @@ def main() -> None:
                 found = measure_method(epochs, METHODS[name](), rounds=options.rounds, changes=changes)
                 speeds.append(speed_of(training, name, compiled, device, found))
                 if options.out:
-                    write_json(Path(options.out) / "speeds.json", [asdict(speed) for speed in speeds])
+                    write_csv(Path(options.out) / "speeds.csv", pd.DataFrame(map(asdict, speeds)))
                 report(epochs, speeds[-1], rounds=options.rounds)
             except Exception as error:  # the other methods are measured all the same
                 print(f"  {name}, compile: {compiled}: failed: {type(error).__name__}: {error}", flush=True)
@@ -90,12 +91,11 @@ def speed_of(training: ImageTraining, method: str, compiled: bool, device: torch
     return Speed(
         backbone=training.backbone,
         size=training.size,
-        batch_size=training.batch_size,
+        method=method,
         device=device_name(device),
         compile=compiled,
-        method=method,
         images_per_second=round(rate, 1),
-        torch=str(torch.__version__),
+        source=f"tests/benchmarks/speeds.py, batch {training.batch_size}, torch {torch.__version__}",
     )
 
 

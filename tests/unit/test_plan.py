@@ -37,8 +37,9 @@ def test_hours_are_images_by_the_speed_and_the_start_of_each_training(tmp_path: 
     }
     speeds = tmp_path / "speeds.csv"
     speeds.write_text(
-        "backbone,size,method,device,images_per_second,source\n"
-        "test_byobnet,64,erm,Card,2.0,a note\ntest_byobnet,32,erm,Other,9,x\n"
+        "backbone,size,method,device,compile,images_per_second,source\n"
+        "test_byobnet,64,erm,Card,False,2.0,a note\n"
+        "test_byobnet,32,erm,Other,False,9,x\ntest_byobnet,64,erm,Other,True,9,x\n"
     )
     lines = plan(tmp_path, values, speeds)
     # (900 + 100 + 2 x 100 copies) rows, half of them trained on, a fifth of these held out, for 10 epochs: 4800 images,

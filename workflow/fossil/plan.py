@@ -53,7 +53,7 @@ def plan_images(config: Config, *, results: Path, processed: Path, speeds: Path)
     results, processed : Path
         Folders in which records of trainings and of data sets are, if there are any.
     speeds : Path
-        CSV of speeds that are known from elsewhere: backbone, size, method, device, images_per_second, source.
+        CSV of speeds that are known from elsewhere: backbone, size, method, device, compile, images_per_second, source.
     """
     found = list(trainings(config, processed=processed, results=results))
     left = [one for one in found if not one.record.exists()]
@@ -112,7 +112,8 @@ def measured_speeds(config: Config, *, results: Path) -> list[Speed]:
     for record in sorted(results.glob("*/runs/*/*/run.json")):
         run = json.loads(record.read_text())
         settings = run["settings"]["training"]
-        if (settings["backbone"], settings["size"]) == (training.backbone, training.size) and run["status"] == "ok":
+        same = all(settings[key] == getattr(training, key) for key in ("backbone", "size", "compile"))
+        if same and run["status"] == "ok":
             method = record.parent.parent.name.partition("-")[0]
             found.setdefault((method, run["device"]), []).append(run["images_per_second"])
     return [
@@ -129,7 +130,8 @@ def read_speeds(config: Config, path: Path) -> list[Speed]:
     return [
         Speed(row["method"], row["device"], float(row["images_per_second"]), row["source"])
         for row in rows
-        if (row["backbone"], int(row["size"])) == (training.backbone, training.size)
+        if (row["backbone"], int(row["size"]), row["compile"])
+        == (training.backbone, training.size, str(training.compile))
     ]
 
 

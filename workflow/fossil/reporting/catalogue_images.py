@@ -25,7 +25,7 @@ def image_tables(config: Config, blocks: dict[str, list[Block]]) -> dict[str, Ta
         "internal-regret": Table(internal, f"{title}: regret and calibration, {rows}.", _REGRETS, notes, printed=False),
     }
     if f"{external}-transfer" in blocks:
-        title = f"{dataset_description(config, external)}: models trained on {DATASETS[config.image_dataset]}, {rows}."
+        title = f"{dataset_description(config, external)}: models trained on {_trained_on(config)}, {rows}."
         found["external-validation"] = Table(
             f"{external}-transfer",
             title,
@@ -55,7 +55,7 @@ def image_figures(config: Config, blocks: dict[str, list[Block]]) -> dict[str, F
         ),
     }
     if transfer in blocks:
-        found["external-tradeoff"] = figure(transfer, f"models trained on {DATASETS[config.image_dataset]}")
+        found["external-tradeoff"] = figure(transfer, f"models trained on {_trained_on(config)}")
     return found
 
 
@@ -90,6 +90,11 @@ def _one_row_a_method(block: Block) -> Block:
     best |= {row.method: row for row in block.rows if row.variant == "tuned"}
     rows = [row for row in block.rows if row in best.values()]
     return block.model_copy(update={"rows": rows})
+
+
+def _trained_on(config: Config) -> str:
+    """Name the data set that is trained on, in a title that names the external one."""
+    return "the first phantom" if config.image_dataset in PHANTOMS else DATASETS[config.image_dataset]
 
 
 def _rows_sentence(config: Config) -> str:
