@@ -98,7 +98,7 @@ def in_print(dataset):
 
 
 # An argument of every training job, and no parameter of the rule: it changes no result, so it shall retrain nothing.
-EVENTS = f"--events results/logs/tensorboard/{DATASET}" if IMAGES.tensorboard else ""
+os.environ.update(FOSSIL_EVENTS=f"--events results/logs/tensorboard/{DATASET}" if IMAGES.tensorboard else "")
 
 FROZEN = IMAGES.difficulty_source == "frozen" and any(METHODS[name].uses_difficulty for name in IMAGES.methods)
 REPORTED = {f"dataset-{in_print(name)}": name for name in IMAGE_DATASETS}

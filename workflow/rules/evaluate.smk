@@ -76,7 +76,7 @@ rule measure_operating_points:
             recall=IMAGES.operating_recall,
         ),
         code=stage_code("measure_operating_points"),
-        runs=f"results/{DATASET}/runs",
+        runs=lambda wildcards: f"results/{DATASET}/runs",
     shell:
         "python -m fossil measure_operating_points --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
         "--runs {params.runs} --metrics {output.metrics}"

@@ -63,7 +63,7 @@ rule train_fold:
     shell:
         "python -m fossil train_fold --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
         "--manifest {input.manifest} --folds {input.folds} --images {input.images} --images-description {input.images_description} "
-        "--difficulty {input.difficulty} --weights {input.weights} --tuned {input.tuned} --checkpoint {params.checkpoint} {EVENTS} "
+        "--difficulty {input.difficulty} --weights {input.weights} --tuned {input.tuned} --checkpoint {params.checkpoint} $FOSSIL_EVENTS "
         "--predictions {output.predictions} --history {output.history} --model {output.model}"
 
 
