@@ -65,7 +65,7 @@ class Job:
 
 def main() -> None:
     options = parse_options(__doc__, rounds=3, epochs=2, backbone="test_byobnet", size=64)
-    prepare(options.device)
+    prepare("cpu")
     training = ImageTraining(
         backbone=options.backbone, size=options.size, epochs=options.epochs, accelerator=options.device
     )

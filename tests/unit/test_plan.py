@@ -22,7 +22,7 @@ def plan(tmp_path: Path, values: dict[str, Any], speeds: Path = SPEEDS) -> list[
 def test_the_papers_scale_has_the_trainings_that_its_grids_folds_and_seeds_make(tmp_path: Path) -> None:
     lines = plan(tmp_path, read_yaml(PAPER))
     # 7 baselines, 9 + 9 + 6 candidates, 27 of FOSSIL's 54 that differ, 9 of its stage-wise variant; 3 folds.
-    assert "trials on pad_ufes_20: 201 trainings, 201 to do" in lines[1]
+    assert "trials on pad_ufes_20: 201 trainings, 201 without a result" in lines[1]
     # 3 methods with a baseline alone, 3 with three variants, FOSSIL with four; 5 folds x 3 seeds.
     assert "internal on pad_ufes_20: 240 trainings" in lines[2]
     assert "refit on msld_v2: 240 trainings" in lines[3]
@@ -44,7 +44,7 @@ def test_hours_are_images_by_the_speed_and_the_start_of_each_training(tmp_path: 
     lines = plan(tmp_path, values, speeds)
     # (900 + 100 + 2 x 100 copies) rows, half of them trained on, a fifth of these held out, for 10 epochs: 4800 images,
     # 2400 s and 6 s to start, in 16 trainings.
-    assert "16 trainings, 16 to do, 0.08 million images" in lines[1]
+    assert "16 trainings, 16 without a result, 0.08 million images" in lines[1]
     assert (
         f"about {16 * 2406 / 3600:.1f} hours on one Card (2 images/s with erm, a note; static counted as erm)"
         in lines[2]
@@ -62,10 +62,24 @@ def test_speeds_of_trainings_that_are_done_count_by_method_and_these_are_not_to_
         record = {"status": "ok", "device": "cpu", "images_per_second": speed, "settings": settings}
         training.record.write_text(json.dumps(record))
     lines = plan(tmp_path, {})
-    assert "internal on phantom: 66 trainings, 64 to do" in lines[2]
+    assert "internal on phantom: 66 trainings, 64 without a result" in lines[2]
     assert "on one cpu (100 images/s with erm, median of 1 trainings here" in lines[3]
     assert "counted as erm" in lines[3]
     assert "fossil," not in lines[3].partition("here; ")[2]
+
+
+def test_records_of_an_earlier_version_are_no_error_and_the_scoring_baseline_counts(tmp_path: Path) -> None:
+    (tmp_path / "phantom").mkdir()
+    (tmp_path / "phantom" / "manifest.json").write_text("{}")
+    record = tmp_path / "phantom/runs/fossil-baseline/fold0-seed42/run.json"
+    record.parent.mkdir(parents=True)
+    settings = {"training": {"backbone": "test_byobnet", "size": 64}}
+    record.write_text(json.dumps({"status": "ok", "device": "cpu", "images_per_second": 1.0, "settings": settings}))
+    images = {"methods": ["fossil", "static"], "variants": ["baseline"], "seeds": [1, 2], "difficulty_seed": 42}
+    lines = plan(tmp_path, {"images": images})
+    # Two methods and the ERM that scores: 3 folds x (2 x 2 seeds + 1).
+    assert "internal on phantom: 15 trainings, 15 without a result" in lines[1]
+    assert "No speed is known" in lines[-1]
 
 
 def test_without_any_known_speed_the_plan_says_so(tmp_path: Path) -> None:

@@ -237,7 +237,7 @@ def test_the_papers_lines_stand_beside_the_measured_ones() -> None:
 
 def test_configured_and_tuned_options_stand_with_their_trials_and_their_whole_study() -> None:
     scores, searches, whole = example()
-    table, tex = options_table(scores, searches, whole, title="Title", notes=[])
+    table, tex = options_table(scores, searches, whole, title="Title")
     found = table.set_index(["method", "variant"])
     assert found.index.tolist() == [("erm", "baseline"), ("focal", "baseline"), ("focal", "tuned")]
     assert found.at[("focal", "baseline"), "configuration"] == "gamma 2, alpha none"

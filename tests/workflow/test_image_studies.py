@@ -121,7 +121,35 @@ def test_another_grid_searches_anew_and_retrains_what_is_tuned_alone(study: Stud
     assert planned == tuned | {f"{trial}/fold0-seed42" for trial in trials} | {"phantom_external/transfer/fossil-tuned"}
 
 
+def test_editing_a_metric_evaluates_anew_and_trains_nothing_that_was_tuned(study: Study) -> None:
+    path = study.root / "workflow/fossil/evaluation/regret.py"
+    text = path.read_text()
+    path.write_text(f"{text}\n_EDITED = True\n")
+    try:
+        planned = study.planned("images")
+    finally:
+        path.write_text(text)
+    assert planned["collect_folds"] == 2
+    assert not {"train_fold", "train_trial", "select_options", "predict_external"} & set(planned)
+
+
+def test_with_a_missing_run_the_models_that_are_there_are_tried_elsewhere_and_counted(study: Study) -> None:
+    folder = study.root / "results/phantom/runs/fossil-baseline/fold1-seed1"
+    kept = folder.with_name("kept")
+    folder.rename(kept)
+    study.config = {**CONFIG, "allow_missing_runs": True}
+    try:
+        study.make("results/metrics/phantom_external-transfer.parquet")
+        metrics = pd.read_parquet(study.root / "results/metrics/phantom_external-transfer.parquet")
+    finally:
+        study.config = CONFIG
+        kept.rename(folder)
+    status = metrics[metrics["metric"] == "auc"].set_index(["method", "variant", "fold"])["status"]
+    assert status["fossil", "baseline"].to_dict() == {0: "ok", 1: "missing"}
+    assert set(status["fossil", "tuned"]) == set(status["erm"]) == {"ok"}
+
+
 def test_a_dry_run_says_what_would_be_trained(study: Study) -> None:
     said = study.make("--dry-run", "images", "--forceall")
     assert "Studies on images: test_byobnet at 64 pixels, 18 trainings" in said
-    assert "internal on phantom: 6 trainings, 0 to do" in said
+    assert "internal on phantom: 6 trainings, 0 without a result" in said

@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from fossil.config import BASELINE, METHODS
 from fossil.config.image_blocks import image_studies, trials
 
 if TYPE_CHECKING:
@@ -62,10 +63,14 @@ def plan_images(config: Config, *, results: Path, processed: Path, speeds: Path)
     for kind in dict.fromkeys(one.kind for one in found):
         mine = [one for one in found if one.kind == kind]
         to_do = sum(one in left for one in mine)
-        lines.append(f"  {kind}: {len(mine)} trainings, {to_do} to do, {_millions(one.images for one in mine)}")
-    known = [*measured_speeds(config, results=results), *read_speeds(config, speeds)]
+        lines.append(
+            f"  {kind}: {len(mine)} trainings, {to_do} without a result, {_millions(one.images for one in mine)}"
+        )
+    measured = measured_speeds(config, results=results)
+    known = [*read_speeds(config, speeds), *measured]  # the last of a method and device counts
     if left:
-        lines += [_estimate(left, device, known) for device in dict.fromkeys(speed.device for speed in known)]
+        devices = dict.fromkeys(speed.device for speed in [*measured, *known])
+        lines += [_estimate(left, device, known) for device in devices]
     if left and not known:
         lines.append("  No speed is known of this backbone at this size: it is measured with the first trainings.")
     return lines
@@ -86,22 +91,21 @@ def trainings(config: Config, *, processed: Path, results: Path) -> Iterator[Tra
         if study == f"{external}-transfer":
             continue
         name = blocks[0].rows[0].scenario
-        rows = _rows(config, name, processed)
+        images = _rows(config, name, processed) * config.images.training.epochs
         folds = config.image_folds if name == dataset else config.images.folds
-        for row in blocks[0].rows:
+        pairs = [(row.method, row.variant, seed) for row in blocks[0].rows for seed in config.images.seeds]
+        for method, variant, seed in dict.fromkeys([*pairs, *_scorers(config)]):
             for fold in range(folds):
-                for seed in config.images.seeds:
-                    run = f"{row.method}-{row.variant}/fold{fold}-seed{seed}/run.json"
-                    images = rows * config.images.training.epochs
-                    yield Training(f"{blocks[0].name} on {name}", row.method, results / name / "runs" / run, images)
+                record = results / name / "runs" / f"{method}-{variant}" / f"fold{fold}-seed{seed}" / "run.json"
+                yield Training(f"{blocks[0].name} on {name}", method, record, images)
 
 
 def class_counts(config: Config, dataset: DatasetName, *, processed: Path) -> tuple[float, float]:
     """Negative and positive images of a data set: counted where it is there, and otherwise expected."""
     record = processed / dataset / "manifest.json"
-    if record.exists():
-        negative, positive = json.loads(record.read_text())["class_counts"]
-        return negative, positive
+    counts = json.loads(record.read_text()).get("class_counts") if record.exists() else None
+    if counts is not None:
+        return counts[0], counts[1]
     return _EXPECTED[dataset](getattr(config.datasets, dataset))
 
 
@@ -112,7 +116,7 @@ def measured_speeds(config: Config, *, results: Path) -> list[Speed]:
     for record in sorted(results.glob("*/runs/*/*/run.json")):
         run = json.loads(record.read_text())
         settings = run["settings"]["training"]
-        same = all(settings[key] == getattr(training, key) for key in ("backbone", "size", "compile"))
+        same = all(settings.get(key) == getattr(training, key) for key in ("backbone", "size", "compile"))
         if same and run["status"] == "ok":
             method = record.parent.parent.name.partition("-")[0]
             found.setdefault((method, run["device"]), []).append(run["images_per_second"])
@@ -144,7 +148,7 @@ def _estimate(left: Sequence[Training], device: str, known: Sequence[Speed]) -> 
     unknown = sorted({one.method for one in left} - set(mine))
     guess = f"; {', '.join(unknown)} counted as {stand_in.method}" if unknown else ""
     speed = f"{stand_in.images_per_second:.0f} images/s with {stand_in.method}, {stand_in.source}"
-    return f"  left to do: about {seconds / 3600:.1f} hours on one {device} ({speed}{guess})"
+    return f"  those without a result: about {seconds / 3600:.1f} hours on one {device} ({speed}{guess})"
 
 
 def _rows(config: Config, dataset: DatasetName, processed: Path) -> float:
@@ -154,6 +158,13 @@ def _rows(config: Config, dataset: DatasetName, processed: Path) -> float:
     tested = 1 / folds if folds > 1 else 0.0
     copies = config.images.training.augmented_copies * min(negative, positive)
     return (negative + positive + copies) * (1 - tested) * (1 - config.images.validation_fraction)
+
+
+def _scorers(config: Config) -> list[tuple[str, str, int]]:
+    """Name the ERM that scores frozen difficulty, by method, variant and seed."""
+    looks = any(METHODS[method].uses_difficulty for method in config.images.methods)
+    frozen = looks and config.images.difficulty_source == "frozen"
+    return [("erm", BASELINE, config.images.difficulty_seed)] if frozen else []
 
 
 def _of_pad(options: Any) -> tuple[float, float]:

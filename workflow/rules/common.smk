@@ -33,7 +33,7 @@ from fossil.config.tuning import SEARCHED, candidates, described_search
 from fossil.digest import code_digest, listing_digest, table_digest
 from fossil.plan import plan_images
 from fossil.reporting.catalogue import figures, tables
-from fossil.reporting.catalogue_images import dataset_description, difficulty_description
+from fossil.reporting.catalogue_images import dataset_description, difficulty_description, operating_point_notes
 
 # Jobs run the package of this checkout with the Python that runs Snakemake, unless a software environment is deployed,
 # which then comes first on the path.
@@ -89,7 +89,6 @@ FIGURES = figures(CONFIG, BLOCKS)
 SYNTHETIC_FIGURES = [name for name, figure in FIGURES.items() if figure.study in SYNTHETIC_STUDIES]
 IMAGE_TABLES = [name for name, table in TABLES.items() if table.study in IMAGE_STUDIES]
 IMAGE_FIGURES = [name for name, figure in FIGURES.items() if figure.study in {*IMAGE_STUDIES, OPERATING_POINTS}]
-TUNING_TABLES = ["proxy-top3", "tuning"] if TRIALS else []
 
 
 def in_print(dataset):
@@ -97,8 +96,8 @@ def in_print(dataset):
     return dataset.replace("_", "-")
 
 
-# An argument of every training job, and no parameter of the rule: it changes no result, so it shall retrain nothing.
-os.environ.update(FOSSIL_EVENTS=f"--events results/logs/tensorboard/{DATASET}" if IMAGES.tensorboard else "")
+# A folder for every training but trials, and no parameter of the rule: it changes no result, so it shall retrain nothing.
+os.environ.update(FOSSIL_EVENTS="results/logs/tensorboard" if IMAGES.tensorboard else "")
 
 FROZEN = IMAGES.difficulty_source == "frozen" and any(METHODS[name].uses_difficulty for name in IMAGES.methods)
 REPORTED = {f"dataset-{in_print(name)}": name for name in IMAGE_DATASETS}
@@ -117,7 +116,8 @@ def one_of(names):
 wildcard_constraints:
     batch=one_of(BATCHES),
     method=one_of(METHODS),
-    variant=one_of({row.variant for blocks in IMAGE_STUDIES.values() for row in blocks[0].rows}),
+    # The ERM that scores difficulty is a baseline, also where no row of a table is.
+    variant=one_of({BASELINE, *(row.variant for blocks in IMAGE_STUDIES.values() for row in blocks[0].rows)}),
     study=one_of(BLOCKS),
     table=one_of(TABLES),
     figure=one_of(FIGURES),

@@ -96,6 +96,15 @@ def trial_runs(wildcards):
     )
 
 
+def tuning_tables(wildcards):
+    """Tables of the search, if there is one; with allow_missing_runs only where some trial is there."""
+    return (
+        expand("results/tables/{table}.{kind}", table=["proxy-top3", "tuning"], kind=["tex", "csv"])
+        if trial_runs([])
+        else []
+    )
+
+
 def trial_rows():
     """A row for each set of options that is tried, as it is trained."""
     pairs = dict.fromkeys((trial.method, trial.trained_as) for tried in TRIALS.values() for trial in tried)
@@ -116,9 +125,9 @@ def fold_runs(study):
     )
 
 
-def transferred_runs(wildcards):
-    """Folds and seeds of the models that predict an external data set; with allow_missing_runs those that are there."""
-    folder = f"results/{DATASET}/runs/{wildcards.method}-{wildcards.variant}"
+def transferred_runs(row):
+    """Folds and seeds of a row's models, which predict an external data set; with allow_missing_runs those there are."""
+    folder = f"results/{DATASET}/runs/{row.method}-{row.variant}"
     runs = [(fold, seed) for fold in range(CONFIG.image_folds) for seed in IMAGES.seeds]
     return [run for run in runs if existing([f"{folder}/fold{run[0]}-seed{run[1]}/run.json"])]
 
@@ -139,14 +148,13 @@ def predict_external_settings(wildcards):
 
 
 def external_runs(study):
-    rows = IMAGE_STUDIES[study][0].rows
-    return existing(
-        [
-            f"results/{EXTERNAL}/transfer/{row.method}-{row.variant}/{file}"
-            for row in rows
-            for file in ["run.json", "predictions.parquet"]
-        ]
-    )
+    """Predictions of every row; with allow_missing_runs of those that have a model, which are then made."""
+    return [
+        f"results/{EXTERNAL}/transfer/{row.method}-{row.variant}/{file}"
+        for row in IMAGE_STUDIES[study][0].rows
+        if transferred_runs(row)
+        for file in ["run.json", "predictions.parquet"]
+    ]
 
 
 def report_files(wildcards):
@@ -194,8 +202,8 @@ def tabulate_difficulty_settings(wildcards):
 
 def chosen_options(wildcards):
     """Options that the search chose, of every method and rule of the study."""
-    rows = IMAGE_STUDIES[INTERNAL][0].rows
-    return [f"results/{DATASET}/tuned/{row.method}-{row.variant}.json" for row in rows if row.variant in SEARCHED]
+    rows = [row for row in IMAGE_STUDIES[INTERNAL][0].rows if row.variant in SEARCHED]
+    return existing([f"results/{DATASET}/tuned/{row.method}-{row.variant}.json" for row in rows])
 
 
 def tabulate_tuning_settings(wildcards):

@@ -63,7 +63,8 @@ rule train_fold:
     shell:
         "python -m fossil train_fold --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
         "--manifest {input.manifest} --folds {input.folds} --images {input.images} --images-description {input.images_description} "
-        "--difficulty {input.difficulty} --weights {input.weights} --tuned {input.tuned} --checkpoint {params.checkpoint} $FOSSIL_EVENTS "
+        "--difficulty {input.difficulty} --weights {input.weights} --tuned {input.tuned} --checkpoint {params.checkpoint} "
+        "${{FOSSIL_EVENTS:+--events $FOSSIL_EVENTS/{wildcards.dataset}}} "
         "--predictions {output.predictions} --history {output.history} --model {output.model}"
 
 
@@ -126,7 +127,8 @@ rule select_options:
             seeds=IMAGES.tuning.seeds,
             rule=wildcards.variant,
         ),
-        code=stage_code("select_options"),
+        # What the choice goes by, and no other metric: an edit of one shall not train anew what was tuned.
+        code=code_digest("fossil.evaluation.selection", "fossil.binary_metrics"),
         runs=lambda wildcards: f"results/{wildcards.dataset}/trials",
     shell:
         "python -m fossil select_options --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "

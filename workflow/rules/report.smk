@@ -173,7 +173,7 @@ rule tabulate_operating_point:
             title=f"{dataset_description(CONFIG, DATASET)}: operating points",
             block=IMAGE_STUDIES[INTERNAL][0],
             recall=IMAGES.operating_recall,
-            notes=[],
+            notes=operating_point_notes(CONFIG),
         ),
         code=stage_code("tabulate_operating_point"),
         labels=LABELS,
@@ -230,7 +230,8 @@ rule images:
         expand("results/tables/{scored}.{kind}", scored=SCORED, kind=["tex", "csv"]),
         expand("results/tables/{table}.{kind}", table=IMAGE_TABLES, kind=["tex", "csv"]),
         expand("results/figures/{figure}.{kind}", figure=IMAGE_FIGURES, kind=["pdf", "png"]),
-        expand("results/tables/{table}.{kind}", table=["operating-point", *TUNING_TABLES], kind=["tex", "csv"]),
+        expand("results/tables/operating-point.{kind}", kind=["tex", "csv"]),
+        tuning_tables,
 
 
 rule theory:

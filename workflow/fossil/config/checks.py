@@ -192,7 +192,9 @@ def alpha_problems(key: str, study: SyntheticStudy | ImageStudy, folds: int, sta
 
 def _compares_variants(study: SyntheticStudy | ImageStudy) -> bool:
     """Tell whether a study compares more than the configured methods."""
-    return isinstance(study, SyntheticStudy) and any(not name.startswith("synthetic-") for name in study.studies)
+    if isinstance(study, SyntheticStudy):
+        return any(not name.startswith("synthetic-") for name in study.studies)
+    return len(study.variants) > 1
 
 
 def _unknown(names: list[str]) -> str:

@@ -190,7 +190,7 @@ class ImageStudy(Strict):
     variants: list[ImageVariant] = Field(
         ["baseline", "tuned"],
         description="Options that a method is trained with. baseline: as configured; tuned: the best of its grid; "
-        "equal-budget: the best of as many candidates as every method has, where its grid has more; printed: as the "
+        "equal-budget: the best of images.tuning.budget candidates, where its grid has more; printed: as the "
         "paper's table of tuned options has them. Methods without options to tune have the baseline alone.",
         min_length=1,
     )

@@ -72,7 +72,7 @@ class Tuning(Strict):
     )
     seeds: list[Seed] = Field([42], description="Seeds of the trials.", min_length=1)
     epochs: PositiveInt = Field(5, description="Epochs of a trial.")
-    budget: PositiveInt = Field(9, description="Candidates that each method has where all have equally many.")
+    budget: PositiveInt = Field(9, description="Candidates that a method has at most where none has more than others.")
     budget_seed: Seed = Field(0, description="Seed by which these are drawn from larger grids.")
 
 
@@ -128,7 +128,7 @@ def variants_of(config: Config, method: str) -> list[ImageVariant]:
     has = {
         "baseline": True,
         "tuned": method in config.images.tuning.grids,
-        "equal-budget": len(candidates(config, method)) > config.images.tuning.budget,
+        "equal-budget": sum(one.may_win for one in candidates(config, method)) > config.images.tuning.budget,
         "printed": method in PRINTED_OPTIONS,
     }
     return [variant for variant in config.images.variants if has[variant]]

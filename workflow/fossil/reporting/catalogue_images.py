@@ -19,9 +19,15 @@ def image_tables(config: Config, blocks: dict[str, list[Block]]) -> dict[str, Ta
     internal, external = internal_study(config), config.external_dataset
     title = dataset_description(config, config.image_dataset)
     rows = _rows_sentence(config)
-    notes = (_dependence(config), *_copies_of_images(config), *_search_note(config))
+    copies = _copies_of_images(config)
+    notes = (_dependence(config, config.image_folds), *copies, *_search_note(config), *_not_blind(config))
     found = {
-        "final-tuning": Table(internal, f"{title}: {rows}.", (*_PERFORMANCE, "dynamic_regret"), notes),
+        "final-tuning": Table(
+            internal,
+            f"{title}: {rows}.",
+            (*_PERFORMANCE, "dynamic_regret"),
+            (*notes, *_note_on_printed_regret(blocks[internal][0])),
+        ),
         "internal-regret": Table(internal, f"{title}: regret and calibration, {rows}.", _REGRETS, notes, printed=False),
     }
     if f"{external}-transfer" in blocks:
@@ -35,7 +41,10 @@ def image_tables(config: Config, blocks: dict[str, list[Block]]) -> dict[str, Ta
     if f"{external}-refit" in blocks:
         title = f"{dataset_description(config, external)}: models trained there, {rows}."
         found["external-refit"] = Table(
-            f"{external}-refit", title, (*_PERFORMANCE, "dynamic_regret"), (*notes, *_searched_elsewhere(config))
+            f"{external}-refit",
+            title,
+            (*_PERFORMANCE, "dynamic_regret"),
+            (_dependence(config, config.images.folds), *copies, *_search_note(config)),
         )
     return found
 
@@ -93,8 +102,9 @@ def _one_row_a_method(block: Block) -> Block:
 
 
 def _trained_on(config: Config) -> str:
-    """Name the data set that is trained on, in a title that names the external one."""
-    return "the first phantom" if config.image_dataset in PHANTOMS else DATASETS[config.image_dataset]
+    """Name the data set that is trained on, in a title that names the external one; of two phantoms it is the first."""
+    drawn = config.image_dataset in PHANTOMS and config.external_dataset in PHANTOMS
+    return "the first phantom" if drawn else DATASETS[config.image_dataset]
 
 
 def _rows_sentence(config: Config) -> str:
@@ -110,14 +120,33 @@ def _search_note(config: Config) -> tuple[str, ...]:
     folds = "fold 0" if config.trial_folds == 1 else f"folds 0 to {config.trial_folds - 1}"
     epochs = f"{tuning.epochs} epoch{'s' if tuning.epochs > 1 else ''}"
     return (
-        f"Tuned: the candidate with the highest mean AUC on the validation images of {folds}, {seeds}, after {epochs}. "
+        f"Tuned: the candidate with the highest mean AUC on the validation images of {folds} of "
+        f"{DATASETS[config.image_dataset]}, {seeds}, after {epochs}.",
+    )
+
+
+def _not_blind(config: Config) -> tuple[str, ...]:
+    """Say how far the search saw the images that test."""
+    if not searches(config) or config.image_folds == 1:
+        return ()
+    return (
         "What validates in one fold tests in another, so that the choice is not blind to the test images of other "
         "folds; the paper's is the same.",
     )
 
 
-def _searched_elsewhere(config: Config) -> tuple[str, ...]:
-    return (f"Options were tuned on {DATASETS[config.image_dataset]}.",) if searches(config) else ()
+def _note_on_printed_regret(block: Block) -> tuple[str, ...]:
+    if not any(row.printed for row in block.rows):
+        return ()
+    return (
+        "Of its regrets the paper says that those of ERM and static weighting are static, those of the others dynamic, "
+        "and that they are not comparable; it does not say of which loss they are. Ours are dynamic, of one loss for all.",
+    )
+
+
+def operating_point_notes(config: Config) -> tuple[str, ...]:
+    """Sentences below the table of operating points."""
+    return (*_copies_of_images(config), *_search_note(config))
 
 
 def _transfer_dependence(config: Config) -> str:
@@ -127,9 +156,9 @@ def _transfer_dependence(config: Config) -> str:
     )
 
 
-def _dependence(config: Config) -> str:
-    """Say why the pairs of the image study are no independent ones."""
-    if config.image_folds == 1:
+def _dependence(config: Config, folds: int) -> str:
+    """Say why the pairs of a study in so many folds are no independent ones."""
+    if folds == 1:
         return "All seeds share one division of the images: the tests tell of chance in training alone."
     shared = "folds and difficulty scores" if config.images.difficulty_source == "frozen" else "folds"
     return (

@@ -59,7 +59,6 @@ def run(
         settings.methods,
         pd.read_parquet(internal),
         title=f"{settings.title}: configured and tuned options, {tried}; whole study: mean on test images",
-        notes=[],
     )
     write_csv(top_csv, scores)
     write_text(top_tex, top)

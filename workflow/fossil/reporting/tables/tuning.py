@@ -11,10 +11,13 @@ import pandas as pd
 from fossil.config.methods import BASELINE
 from fossil.config.tuning import SEARCHED, STAGE_WISE, Search, option_at
 from fossil.evaluation.selection import score_candidates
-from fossil.reporting.tables.latex import NOTHING, environment, escape, groups_over, number, row
+from fossil.reporting.tables.latex import NOTHING, environment, escape, footnotes, groups_over, mark, number, row
 
 SHOWN = 3
 """How many of the best trials a method shows, as in the paper."""
+
+LEARNT = "where its trials are measured too, which may flatter this method"
+"""What a reader must know of a method that learns on validation images."""
 
 _NAMES = {"min_temp": "minimum", "meta_lr": "learning rate"}
 """Options that the paper calls otherwise."""
@@ -81,7 +84,9 @@ def top_table(
         theirs = reported[reported["method"] == _paper_name(search.method)] if held else reported
         lines += [r"\midrule", *_method_lines(search, mine, theirs, held=held)]
     lines += [r"\bottomrule", r"\end{tabular}"]
-    return environment(caption=f"{escape(title)}.", label="proxy-top3", body=lines, notes=map(escape, notes), gap=3.0)
+    shown = [search.method for search in searches if any(one.may_win for one in search.candidates)]
+    told = [*map(escape, notes), *footnotes(shown, learnt=LEARNT)]
+    return environment(caption=f"{escape(title)}.", label="proxy-top3", body=lines, notes=told, gap=3.0)
 
 
 def options_table(
@@ -90,7 +95,6 @@ def options_table(
     internal: pd.DataFrame,
     *,
     title: str,
-    notes: Sequence[str],
 ) -> tuple[pd.DataFrame, str]:
     """Tabulate configured, tuned and the paper's options, with the trial's AUC and the whole study's metrics of each.
 
@@ -133,12 +137,13 @@ def options_table(
         name = labels[entry.method] if entry.variant == BASELINE else ""
         values = (entry.trial_auc, entry.test_auc, entry.test_balanced_accuracy)
         cells = [number(value, 3) or NOTHING for value in values]
-        lines.append(row([escape(name), entry.variant, escape(entry.configuration) or NOTHING, *cells]))
+        marked = f"{escape(name)}{mark(entry.method)}" if name else ""
+        lines.append(row([marked, entry.variant, escape(entry.configuration) or NOTHING, *cells]))
         if entry.printed:
             lines.append(row(["", "paper's", escape(entry.printed), *[""] * 3]))
     lines += [r"\bottomrule", r"\end{tabular}"]
-    told = [*map(escape, notes), _correlation_note(table)]
-    return table, environment(caption=f"{escape(title)}.", label="tuning", body=lines, notes=told, gap=3.0)
+    notes = [_correlation_note(table), *footnotes(table["method"], learnt=LEARNT)]
+    return table, environment(caption=f"{escape(title)}.", label="tuning", body=lines, notes=notes, gap=3.0)
 
 
 def _method_lines(search: Search, mine: pd.DataFrame, theirs: pd.DataFrame, *, held: bool) -> list[str]:
@@ -160,7 +165,11 @@ def _method_lines(search: Search, mine: pd.DataFrame, theirs: pd.DataFrame, *, h
         if entry["variant"].startswith(STAGE_WISE):
             what = f"stage-wise, best of {len(staged)}: {what}"
         value = f"{number(entry['mean'], 3)} {_deviation(number(entry['std'], 3))}" if entry["n"] else NOTHING
-        cells = [escape(search.label) if place == 0 else "", escape(what), f"+{alike}" if alike else ""]
+        cells = [
+            f"{escape(search.label)}{mark(search.method)}" if place == 0 else "",
+            escape(what),
+            f"+{alike}" if alike else "",
+        ]
         cells += [str(entry["n"]), value]
         if held:
             cells += printed[place] if place < len(entries) and place < len(printed) else ["", ""]
