@@ -140,8 +140,8 @@ def _note_on_printed_regret(block: Block) -> tuple[str, ...]:
         return ()
     return (
         "Of its regrets the paper says that those of ERM and static weighting are static, those of the others dynamic, "
-        "and that they are not comparable; it does not say of which loss they are. Ours are dynamic, and of one loss for "
-        "all.",
+        "and that they are not comparable; it does not say of which loss they are. Ours are all dynamic, and of one "
+        "loss.",
     )
 
 
