@@ -15,13 +15,14 @@ from matplotlib.text import Text
 from fossil.config import METHODS, Block, Row
 from fossil.evaluation.metrics import METRICS
 from fossil.evaluation.operating_point import OPERATING_METRICS
+from fossil.evaluation.transfer import TRANSFER_METRICS
 from fossil.reporting import style
 
 SIX = ["erm", "static", "static_inverted", "focal", "curriculum", "fossil"]
 FIGURES = [
     *("synthetic_raincloud", "imbalance_ratios", "robustness_difficulty", "difficulty_defs", "sensitivity"),
     *("regret_trajectories", "weight_trajectories", "effective_sample_size", "theory"),
-    *("padufes_tradeoff", "operating_point"),
+    *("padufes_tradeoff", "external_tradeoff", "operating_point"),
 ]
 EPOCHS = 12
 
@@ -133,6 +134,7 @@ def example(name: str, methods: list[str] = SIX) -> tuple[pd.DataFrame, dict[str
         "robustness_difficulty": [robustness_block()],
         "sensitivity": [grid_block()],
         "padufes_tradeoff": [methods_block(methods, "phantom")],
+        "external_tradeoff": [methods_block(methods, "phantom_external")],
         "operating_point": [methods_block(methods, "phantom")],
     }.get(name, [methods_block(methods)])
     title = "Synthetic data, imbalance ratio 9:1"
@@ -146,10 +148,15 @@ def example(name: str, methods: list[str] = SIX) -> tuple[pd.DataFrame, dict[str
         "sensitivity": {"configured": grid_block().rows[1].key, "metric": "balanced_accuracy"},
         "operating_point": {"recall": 0.8},
     }.get(name, {})
-    if name == "operating_point":
-        return random_metrics(*blocks, folds=2, names=OPERATING_METRICS), options
+    of_folds = {
+        "operating_point": OPERATING_METRICS,
+        "external_tradeoff": TRANSFER_METRICS,
+        "padufes_tradeoff": METRICS,
+    }
+    if name in of_folds:
+        return random_metrics(*blocks, folds=2, names=of_folds[name]), options
     of_epochs = name in ("regret_trajectories", "weight_trajectories", "effective_sample_size")
-    table = random_history(*blocks) if of_epochs else random_metrics(*blocks, folds=2 * (name == "padufes_tradeoff"))
+    table = random_history(*blocks) if of_epochs else random_metrics(*blocks)
     return table, options
 
 

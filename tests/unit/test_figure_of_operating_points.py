@@ -132,7 +132,7 @@ def test_the_title_names_the_data_and_rows_are_of_one_known_data_set() -> None:
     for dataset in config.DATASETS:
         block = methods_block(scenario=dataset)
         title = drawn(runs(block), block).get_suptitle()
-        assert ("phantom" in title.lower()) == (dataset == "phantom")
+        assert ("phantom" in title.lower()) == (dataset in config.PHANTOMS)
         assert ("PAD-UFES-20" in title) == (dataset == "pad_ufes_20")
     mixed = make_block([make_row("phantom", "erm"), make_row("pad_ufes_20", "erm")])
     for block in (mixed, methods_block(scenario="ir9")):

@@ -20,6 +20,7 @@ from pydantic import ValidationError
 from fossil import config
 from fossil.digest import imported_modules
 from fossil.evaluation.metrics import METRICS
+from fossil.evaluation.transfer import GAP
 from fossil.reporting import style
 from fossil.reporting.figures import _runs
 from fossil.stages import draw_figure
@@ -81,7 +82,8 @@ def test_the_check_of_overlaps_finds_one() -> None:
 @pytest.mark.parametrize("name", OF_RUNS)
 def test_missing_runs_are_said_and_only_where_they_lack(name: str) -> None:
     table, options = examples.example(name)
-    of_folds = {"padufes_tradeoff": "12 of 16 runs", "operating_point": "12/16"}
+    tradeoff = "12 of 16 runs"
+    of_folds = {"padufes_tradeoff": tradeoff, "external_tradeoff": tradeoff, "operating_point": "12/16"}
     counts = of_folds.get(name, "7/8" if "value" in table else "2/3")
     if name in ("imbalance_ratios", "effective_sample_size"):
         counts = "21/24" if name == "imbalance_ratios" else "6/9"
@@ -145,7 +147,10 @@ def test_the_stage_refuses_a_figure_that_is_not_there_and_says_which_are() -> No
 def test_a_figure_depends_on_no_other_figure(name: str) -> None:
     module = f"fossil.reporting.figures.{name}"
     found = imported_modules("fossil.stages.draw_figure", module)
-    assert {m for m in found if m.startswith("fossil.reporting.figures.")} <= {module, "fossil.reporting.figures._runs"}
+    shared = {"fossil.reporting.figures._runs"}
+    if name.endswith("_tradeoff"):
+        shared.add("fossil.reporting.figures._tradeoff")
+    assert {m for m in found if m.startswith("fossil.reporting.figures.")} <= {module, *shared}
 
 
 def test_drawing_imports_neither_torch_nor_what_metrics_are_computed_with() -> None:
@@ -174,8 +179,8 @@ def test_an_added_method_gets_a_look_that_later_ones_do_not_change(monkeypatch: 
 
 
 def test_every_metric_has_a_label_and_its_arrow_points_to_better() -> None:
-    assert set(style.METRIC_LABELS) == set(METRICS)
-    assert set(METRICS) >= style.LOWER_IS_BETTER | style.NEITHER_IS_BETTER
+    assert set(style.METRIC_LABELS) == {*METRICS, GAP}
+    assert {*METRICS, GAP} >= style.LOWER_IS_BETTER | style.NEITHER_IS_BETTER
     assert style.metric_title("auc") == "AUC ↑"
     assert style.metric_title("brier_score") == "Brier score ↓"
 

@@ -95,11 +95,12 @@ def _job(rule: str, body: str) -> str:
 
 
 # What follows from new runs of the image study.
+IMAGE_TABLES = ["tabulate_study final-tuning", "tabulate_study internal-regret"]
+IMAGE_FIGURES = ["draw_figure padufes-tradeoff", "draw_figure operating-point"]
 AFTER_FOLDS = Counter(
     [
-        *("collect_folds", "compare_methods", "tabulate_study final-tuning", "tabulate_study internal-regret"),
-        *("draw_figure padufes-tradeoff", "draw_figure operating-point"),
-        *("measure_operating_points", "tabulate_operating_point"),
+        *("collect_folds", "compare_methods", "measure_operating_points", "tabulate_operating_point"),
+        *(*IMAGE_TABLES, *IMAGE_FIGURES),
     ]
 )
 # What is drawn of all methods of the synthetic section, from their metrics and from their epochs.

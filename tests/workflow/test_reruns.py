@@ -20,13 +20,15 @@ from tests.workflow.study import (
     EPOCH_FIGURES,
     FOSSIL_FIGURES,
     FOSSIL_TABLES,
+    IMAGE_FIGURES,
+    IMAGE_TABLES,
     METHOD_FIGURES,
     METHOD_TABLES,
     TINY,
     Study,
 )
 
-TABLES = Counter([*METHOD_TABLES, *FOSSIL_TABLES, "tabulate_study final-tuning"])
+TABLES = Counter([*METHOD_TABLES, *FOSSIL_TABLES, *IMAGE_TABLES])
 SYNTHETIC_STUDIES = ["synthetic-results", "synthetic-main", "robustness-difficulty", "difficulty-defs", "sensitivity"]
 
 
@@ -121,7 +123,7 @@ def test_editing_a_plot_redraws_that_plot_only(study: Study) -> None:
 
 def test_editing_the_style_of_plots_redraws_all_plots_and_nothing_else(study: Study) -> None:
     with edited(study.root / "workflow/fossil/reporting/style.py"):
-        every = [*METHOD_FIGURES, *EPOCH_FIGURES, *FOSSIL_FIGURES, "draw_figure padufes-tradeoff", "draw_dataset"]
+        every = [*METHOD_FIGURES, *EPOCH_FIGURES, *FOSSIL_FIGURES, *IMAGE_FIGURES, "draw_dataset"]
         assert study.planned() == Counter(every)
 
 

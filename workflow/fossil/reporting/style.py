@@ -72,8 +72,8 @@ LOWER_IS_BETTER = frozenset(
 REGRETS = frozenset({"static_regret", "dynamic_regret", "area_under_regret_curve"})
 """A run's regret is measured against its own losses: where these only fall there is none, however high they are."""
 
-NEITHER_IS_BETTER = REGRETS | {"n_eff"}
-"""Metrics of the training whose value alone makes no model better or worse."""
+NEITHER_IS_BETTER = REGRETS | {"n_eff", "generalization_gap"}
+"""Metrics whose value alone makes no model better or worse."""
 
 _UP, _DOWN = "\N{UPWARDS ARROW}", "\N{DOWNWARDS ARROW}"
 
