@@ -16,7 +16,7 @@ from fossil.config.studies import (
     Statistics,
     SyntheticStudy,
 )
-from fossil.config.tuning import candidates, variants_of
+from fossil.config.tuning import PRINTED_OPTIONS, candidates, variants_of
 
 if TYPE_CHECKING:
     from fossil.config import Config
@@ -194,7 +194,8 @@ def _compares_variants(study: SyntheticStudy | ImageStudy) -> bool:
     """Tell whether a study compares more than the configured methods."""
     if isinstance(study, SyntheticStudy):
         return any(not name.startswith("synthetic-") for name in study.studies)
-    return len(study.variants) > 1
+    tunable = {*study.tuning.grids, *PRINTED_OPTIONS}
+    return len(study.variants) > 1 and not tunable.isdisjoint(study.methods)
 
 
 def _unknown(names: list[str]) -> str:
