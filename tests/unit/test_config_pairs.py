@@ -62,4 +62,7 @@ def test_a_study_that_compares_nothing_needs_no_pairs(study: str) -> None:
     values[study]["methods"] = ["fossil"]
     if study == "synthetic":  # its other studies compare ERM and variants of FOSSIL whatever the methods are
         values[study]["studies"] = ["synthetic-results", "synthetic-main"]
+    else:  # a tuned variant is compared with what is configured
+        assert "2 pairs cannot reach" in complaint(values)
+        values[study]["variants"] = ["baseline"]
     assert getattr(load_config(values), study).methods == ["fossil"]

@@ -36,7 +36,7 @@ def test_photographs_go_from_a_folder_to_tables_with_pretrained_weights(
     config = yaml.safe_load((REPOSITORY / "config/examples/pad-ufes-20-cpu.yaml").read_text())
     config["datasets"]["pad_ufes_20"] |= {"root": str(cut), "allow_missing": True}
     config["datasets"]["msld_v2"] = {"root": str(msld_sample), "allow_missing_classes": True}
-    config["images"] |= {"methods": ["erm", "fossil"], "folds": 2, "seeds": [42]}
+    config["images"] |= {"methods": ["erm", "fossil"], "variants": ["baseline"], "folds": 2, "seeds": [42]}
     config["images"]["training"]["epochs"] = 1
     config["statistics"] = {"alpha": 1.0, "resamples": 200}
     (tmp_path / "study").mkdir()
@@ -57,6 +57,7 @@ def test_photographs_go_from_a_folder_to_tables_with_pretrained_weights(
     assert "1 of 61 rows" in (results / "tables/final-tuning.tex").read_text()
     assert "hantom" not in (results / "tables/final-tuning.tex").read_text()
     assert "1 of 61 rows have no image" in (results / "logs/make_manifest-pad_ufes_20.log").read_text()
+    assert "PAD-UFES-20" in (results / "tables/external-validation.tex").read_text()
     assert study.planned("images") == {}
     assert_mpox_images_are_scored(study.root)
 
