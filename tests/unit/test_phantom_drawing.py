@@ -13,7 +13,7 @@ from fossil.data.phantom_drawing import HALVING_BLUR, draw_images
 def _draw_with(*, signs: list[float] | None = None, **degraded: float) -> tuple[np.ndarray, np.ndarray]:
     """Clear images of 40 lesions of middling severity, and their clarity, with what is given changed."""
     rng = np.random.default_rng(5)
-    scenes = phantom._plan_scenes(rng, np.full(40, 0.4), patient=np.arange(40))
+    scenes = phantom._plan_scenes(rng, np.full(40, 0.4), patient=np.arange(40), shift=0.0)
     values = {"contrast": 1.0, "blur": 0.01, "hairs": 0} | degraded
     scenes = replace(scenes, **{key: np.full(40, value) for key, value in values.items()})
     if signs is not None:

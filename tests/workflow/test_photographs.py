@@ -85,7 +85,7 @@ def assert_mpox_images_are_scored(root: Path) -> None:
     manifest = pd.read_parquet(root / "data/processed/msld_v2/manifest.parquet")
     assert set(manifest["class_name"]) == {"Monkeypox", "Chickenpox", "Cowpox", "HFMD", "Healthy"}
     for fold in (0, 1):
-        scores = pd.read_parquet(root / f"results/msld_v2/difficulty/fold{fold}.parquet")
+        scores = pd.read_parquet(root / f"results/msld_v2/transfer/difficulty/fold{fold}.parquet")
         assert list(scores["image_id"]) == list(manifest["image_id"])
         assert scores["difficulty"].between(0, 0.5).all()
         row = table.loc[f"ERM of fold {fold}"]
