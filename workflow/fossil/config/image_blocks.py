@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fossil.config import Config
     from fossil.config.datasets import DatasetName
 
-_PRINTED = {
+PRINTED_METHODS = {
     "erm": "ERM",
     "static": "Static",
     "focal": "Focal",
@@ -28,6 +28,8 @@ _PRINTED = {
     "curriculum": "Curriculum",
     "fossil": "FOSSIL",
 }
+"""What the paper's tables of images call the methods."""
+
 _PRINTED_DATASETS = ("pad_ufes_20", "msld_v2")
 
 
@@ -89,12 +91,12 @@ def _every_variant(config: Config, dataset: DatasetName, name: str) -> Block:
 def _printed(config: Config, dataset: DatasetName, study: str, method: str, variant: str) -> dict[str, str]:
     """Name the paper's row: of its own data sets alone, tuned where a method can be, and none of a refit."""
     tuned = method in PRINTED_OPTIONS
-    if dataset not in _PRINTED_DATASETS or method not in _PRINTED or study == "refit":
+    if dataset not in _PRINTED_DATASETS or method not in PRINTED_METHODS or study == "refit":
         return {}
     if study == "internal":
         if dataset != "pad_ufes_20" or variant == "equal-budget":
             return {}
-        return {"printed": _PRINTED[method], "printed_variant": BASELINE if variant == BASELINE else "tuned"}
+        return {"printed": PRINTED_METHODS[method], "printed_variant": BASELINE if variant == BASELINE else "tuned"}
     if config.image_dataset != "pad_ufes_20" or tuned == (variant == BASELINE) or variant == "equal-budget":
         return {}
-    return {"printed": _PRINTED[method]}
+    return {"printed": PRINTED_METHODS[method]}

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fossil.config.image_blocks import PRINTED_METHODS
 from fossil.config.methods import BASELINE
 from fossil.config.tuning import SEARCHED, STAGE_WISE, Search, option_at
 from fossil.evaluation.selection import score_candidates
@@ -81,7 +82,7 @@ def top_table(
         mine = scores[scores["method"] == search.method]
         if not mine["may_win"].any():
             continue
-        theirs = reported[reported["method"] == _paper_name(search.method)] if held else reported
+        theirs = reported[reported["method"] == PRINTED_METHODS.get(search.method)] if held else reported
         lines += [r"\midrule", *_method_lines(search, mine, theirs, held=held)]
     lines += [r"\bottomrule", r"\end{tabular}"]
     shown = [search.method for search in searches if any(one.may_win for one in search.candidates)]
@@ -202,11 +203,6 @@ def _paper_options(text: str) -> str:
     """Print options of the paper's line, such as min_temp=0.10;schedule=linear."""
     pairs = (part.split("=") for part in text.split(";"))
     return escape(", ".join(f"{_NAMES.get(key, key).replace('_', ' ')} {value}" for key, value in pairs))
-
-
-def _paper_name(method: str) -> str:
-    names = {"focal": "Focal", "meta_weight_net": "MetaWeight", "curriculum": "Curriculum", "fossil": "FOSSIL"}
-    return names.get(method, "")
 
 
 def _mean(metrics: pd.DataFrame, method: str, variant: str, metric: str) -> float:
