@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from fossil.config import Row
 from fossil.reporting.figures._runs import ImageOptions, expected_runs, mark_notes, marked_label, runs_of
-from fossil.reporting.style import METRIC_LABELS, TEXT_WIDTH, figure_style, figure_title, method_look
+from fossil.reporting.style import METRIC_LABELS, REGRETS, TEXT_WIDTH, figure_style, figure_title, method_look
 
 PANELS = ("auc", "balanced_accuracy", "f1")
 
@@ -48,7 +48,8 @@ def draw_tradeoff(metrics: pd.DataFrame, options: Options, *, cost: str) -> Figu
             axis.xaxis.set_major_locator(MaxNLocator(4))
             axis.yaxis.set_major_locator(MaxNLocator(6))
             axis.margins(0.08)
-        key = "\n".join([_KEY, *mark_notes(block.rows)])
+        reason = "where regret is measured" if cost in REGRETS else "of the data set that it was trained on"
+        key = "\n".join([_KEY, *mark_notes(block.rows, reason=reason)])
         figure.legend(handles=handles, loc="outside lower center", ncols=_LEGEND_COLUMNS, title=key)
         figure.suptitle(figure_title(options.title, block.rows[0].scenario))
     return figure
