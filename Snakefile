@@ -9,8 +9,9 @@
 #   results/statistics/                             -> tabulate_*, draw_*
 #   results/tables/    results/figures/
 #   results/theory.csv the paper's statements, checked, and their curves -> draw_theory
+#   results/claims.csv what the paper claims, against all of this  -> tabulate_claims
 #
-# Targets: all (default), synthetic, images, theory, datasets.
+# Targets: all (default), synthetic, images, theory, claims, datasets.
 
 
 configfile: "config/config.yaml"
@@ -23,6 +24,7 @@ include: "workflow/rules/data.smk"
 include: "workflow/rules/images.smk"
 include: "workflow/rules/evaluate.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/claims.smk"
 
 
 if workflow.output_settings.dryrun:
@@ -38,6 +40,7 @@ localrules:
     synthetic,
     images,
     theory,
+    claims,
 
 
 rule all:
@@ -46,6 +49,7 @@ rule all:
         rules.synthetic.input,
         rules.images.input,
         rules.theory.input,
+        rules.claims.input,
 
 
 onsuccess:

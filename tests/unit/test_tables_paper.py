@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from fossil.config import METHODS, Block
+from fossil.evaluation.reported import read_reported
 from fossil.reporting.tables.columns import TableError
-from fossil.reporting.tables.printed import read_reported
 from fossil.reporting.tables.study import study_table
 from tests.unit.table_runs import SYNTHETIC, block, cells, compared, compiles, long_table, random_table, row
 

@@ -105,6 +105,12 @@ def tuning_tables(wildcards):
     )
 
 
+def claimed_metrics(wildcards):
+    """Metrics of every study, and of the search where some trial is there."""
+    studies = [*BLOCKS, *([f"{DATASET}-trials"] if tuning_tables(wildcards) else [])]
+    return expand("results/metrics/{study}.parquet", study=studies)
+
+
 def trial_rows():
     """A row for each set of options that is tried, as it is trained."""
     pairs = dict.fromkeys((trial.method, trial.trained_as) for tried in TRIALS.values() for trial in tried)

@@ -12,8 +12,8 @@ import pandas as pd
 
 from fossil.config import Block, Strict
 from fossil.config.comparisons import AUGMENTED
+from fossil.evaluation.reported import read_reported
 from fossil.files import read_json, write_csv, write_text
-from fossil.reporting.tables.printed import read_reported
 from fossil.reporting.tables.statistics import read_statistics
 from fossil.reporting.tables.study import study_table
 

@@ -8,8 +8,8 @@ import pandas as pd
 
 from fossil.config import Strict
 from fossil.config.tuning import Search
+from fossil.evaluation.reported import read_reported
 from fossil.files import read_json, write_csv, write_text
-from fossil.reporting.tables.printed import read_reported
 from fossil.reporting.tables.tuning import candidate_scores, options_table, top_table
 
 

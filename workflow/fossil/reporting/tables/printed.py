@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import pandas as pd
 
@@ -11,11 +10,6 @@ from fossil.config import Block, Row
 from fossil.reporting.tables.columns import COLUMNS, TableError
 
 PRINTED_P = ("p_wilcoxon", "p_permutation", "p_aurc")
-
-
-def read_reported(path: Path) -> pd.DataFrame:
-    """Read the paper's numbers as the text that it prints; "" for what it leaves out."""
-    return pd.read_csv(path, dtype=str, keep_default_na=False)
 
 
 def printed_columns(reported: pd.DataFrame, *, table: str, blocks: Sequence[Block]) -> pd.DataFrame:

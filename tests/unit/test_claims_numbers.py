@@ -1,0 +1,252 @@
+"""Reported numbers against the runs of the same cell, and the whole ledger."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fossil.config import Block, Row
+from fossil.config.tuning import Candidate, Search
+from fossil.evaluation.claims.evidence import SWEEP, Evidence, Measured
+from fossil.evaluation.claims.ledger import ClaimsError, judge, read_claims, read_ledger
+from fossil.evaluation.claims.numbers import judge_numbers
+from fossil.evaluation.claims.orders import OptionPreferred, RanksAgree, SmallerGap, StageWiseMatches
+from fossil.evaluation.claims.verdicts import (
+    BEYOND,
+    CONTRADICTED,
+    DIRECTION,
+    HELD,
+    NOT_HELD,
+    NOT_RUN,
+    OTHER_SIDE,
+    SAME_SIDE,
+    WITHIN_1,
+    WITHIN_2,
+)
+from fossil.evaluation.reported import Paper, read_reported
+from fossil.reporting.claims import BEGIN, END, counts, page, summary, with_summary
+from fossil.reporting.tables.claims import claims_tables
+from tests.unit.claim_runs import STATISTICS, TABLE, measured, printed
+from tests.unit.table_runs import compiles
+
+WORKFLOW = Path(__file__).parents[2] / "workflow"
+NOTHING = Evidence(metrics=pd.DataFrame(columns=["study"]), tables={}, statistics=STATISTICS)
+
+
+@pytest.mark.parametrize(
+    ("mean", "verdict"), [("0.81", WITHIN_1), ("0.79", WITHIN_1), ("0.83", WITHIN_2), ("0.85", BEYOND)]
+)
+def test_a_number_is_judged_by_its_distance_in_reported_deviations(mean: str, verdict: str) -> None:
+    # The runs' mean is .80, the reported deviation .02.
+    evidence = measured({"erm": [0.79, 0.80, 0.81]})
+    (row,) = judge_numbers(printed(("ERM", "balanced_accuracy", mean, "0.02")), evidence).to_dict("records")
+    assert row["verdict"] == verdict
+    assert row["in_sd"] == pytest.approx((0.80 - float(mean)) / 0.02)
+    assert row["in_se"] == pytest.approx((0.80 - float(mean)) / np.sqrt((0.02**2 + 0.01**2) / 3))
+
+
+def test_a_printed_regret_of_a_synthetic_table_is_held_against_the_balanced_error() -> None:
+    evidence = measured({"erm": [0.2, 0.2]}, metric="balanced_error")
+    (row,) = judge_numbers(printed(("ERM", "dynamic_regret", "0.19", "0.05")), evidence).to_dict("records")
+    assert row["verdict"] == WITHIN_1
+    assert "balanced error" in row["how"]
+
+
+def test_a_p_is_judged_by_the_side_of_the_level() -> None:
+    runs = {"fossil": np.arange(8) / 100 + 0.8, "erm": np.arange(8) / 200 + 0.7}
+    lines = printed(("ERM", "p_wilcoxon", "0.016", ""), ("ERM", "p_permutation", "0.525", ""))
+    judged = judge_numbers(lines, measured(runs))
+    assert list(judged["verdict"]) == [SAME_SIDE, OTHER_SIDE]
+    assert list(judged["measured"]) == pytest.approx([2 / 2**8] * 2)
+
+
+def test_the_nearest_reading_stands_beside_the_default_one() -> None:
+    runs = {"static": [0.8, 0.8], "static_inverted": [0.7, 0.7]}
+    evidence = measured(runs, names=dict.fromkeys(runs, "Static"))
+    (row,) = judge_numbers(printed(("Static", "balanced_accuracy", "0.71", "0.03")), evidence).to_dict("records")
+    assert (row["measured"], row["nearest"]) == pytest.approx((0.8, 0.7))
+    assert row["nearest_row"] == "all: static_inverted"
+    assert row["verdict"] == BEYOND
+
+
+def test_numbers_of_photographs_are_not_run_on_phantoms() -> None:
+    evidence = measured({"erm": [0.8, 0.8]}, scenario="phantom")
+    assert judge_numbers(printed(("ERM", "balanced_accuracy", "0.80", "0.02")), evidence)["verdict"].item() == NOT_RUN
+
+
+def test_every_one_of_the_278_numbers_has_a_row_and_without_runs_none_is_judged() -> None:
+    judged = judge_numbers(read_reported(WORKFLOW / "reported.csv"), NOTHING)
+    assert len(judged) == 278
+    assert set(judged["verdict"]) == {NOT_RUN}
+
+
+def sweep(means: dict[str, float], values: dict[str, object], *, key: str = "hidden") -> Evidence:
+    """Evidence of a search of Meta-Weight-Net, by candidate: its mean validation AUC and the value of an option."""
+    metrics = pd.DataFrame(
+        {
+            **{"study": "trials", "scenario": "pad_ufes_20", "method": "meta_weight_net", "variant": name},
+            **{"fold": fold, "seed": 42, "metric": "auc", "value": mean, "status": "ok"},
+        }
+        for name, mean in means.items()
+        for fold in range(2)
+    )
+    tried = [
+        Candidate(method="meta_weight_net", variant=name, options={key: values[name]}, trained_as=name)
+        for name in means
+    ]
+    search = Search(
+        method="meta_weight_net", label="MWN", candidates=tried, options=[key], configured={key: 100}, printed={}
+    )
+    return Evidence(metrics=metrics, tables={}, statistics=STATISTICS, searches=[search], trials="trials")
+
+
+def test_an_option_is_preferred_where_the_best_candidate_and_the_average_have_it() -> None:
+    part = OptionPreferred(kind="option_preferred", method="MetaWeight", option="hidden", value="lowest")
+    names = ["a", "b", "c", "d"]
+    hidden = dict(zip(names, [64, 64, 128, 128], strict=True))
+    for aucs, verdict in [
+        ([0.8, 0.7, 0.6, 0.5], HELD),
+        ([0.9, 0.3, 0.7, 0.7], DIRECTION),
+        ([0.5, 0.6, 0.7, 0.8], NOT_HELD),
+    ]:
+        assert part.on_runs(sweep(dict(zip(names, aucs, strict=True)), hidden)).verdict == verdict
+    assert part.on_runs(NOTHING).verdict == NOT_RUN
+
+
+def test_a_line_of_the_papers_sweep_is_held_against_the_candidate_with_its_options() -> None:
+    evidence = sweep({"a": 0.80, "b": 0.70}, {"a": 128, "b": 64})
+    lines = printed(("MetaWeight", "auc", "0.71", "0.02"), table=SWEEP, variant="hidden=64")
+    (row,) = judge_numbers(lines, evidence).to_dict("records")
+    assert row["measured"] == pytest.approx(0.70)
+    assert row["row"] == "b"
+
+
+def test_orders_of_methods_agree_or_do_not() -> None:
+    pairs = [[[name, ""], [name, ""]] for name in ("A", "B", "C", "D")]
+    part = RanksAgree(kind="ranks_agree", tables=["first", "second"], metric="auc", rows=pairs)
+
+    def means(*values: str) -> list[tuple[str, str, str, str]]:
+        return [(name, "auc", value, "") for name, value in zip("ABCD", values, strict=True)]
+
+    first = printed(*means("0.1", "0.2", "0.3", "0.4"), table="first")
+    same = printed(*means("0.5", "0.6", "0.7", "0.9"), table="second")
+    other = printed(*means("0.9", "0.7", "0.6", "0.5"), table="second")
+    assert part.on_paper(Paper(pd.concat([first, same]))).text.startswith("Spearman's rho 1.00")
+    assert part.on_paper(Paper(pd.concat([first, other]))).verdict == CONTRADICTED
+
+
+def test_a_gap_is_smaller_beyond_chance_where_intervals_are_apart() -> None:
+    noise = np.array([1, -1, 1, -1, 1, -1]) / 1000
+    rows = {}
+    for name, lead in [("near", 0.01), ("far", 0.2)]:
+        rows[name] = measured({"fossil": 0.5 + lead + noise, "static": np.full(6, 0.5)})
+    metrics = pd.concat([one.metrics.assign(study=name) for name, one in rows.items()])
+    tables = {name: Measured(study=name, blocks=one.tables[TABLE].blocks) for name, one in rows.items()}
+    evidence = Evidence(metrics=metrics, tables=tables, statistics=STATISTICS)
+    part = {"kind": "smaller_gap", "ratios": ["", ""], "metric": "balanced_accuracy"}
+    part |= {"rows": [["FOSSIL"]] * 2, "minus": [["STATIC"]] * 2}
+    assert SmallerGap(tables=["near", "far"], **part).on_runs(evidence).verdict == HELD
+    assert SmallerGap(tables=["far", "near"], **part).on_runs(evidence).verdict == NOT_HELD
+
+
+def test_the_stage_wise_variant_is_not_run_where_it_is_not_tried() -> None:
+    part = StageWiseMatches(kind="stage_wise_matches")
+    assert part.on_runs(sweep({"a": 0.8}, {"a": 64})).verdict == NOT_RUN
+
+
+@pytest.fixture(scope="module")
+def ledger() -> pd.DataFrame:
+    """The whole ledger, of runs of the paper's synthetic rows at 9:1 and of no photograph."""
+    generator = np.random.default_rng(0)
+    names = ["FOSSIL", "ERM", "Static reweight.", "Focal loss", "Meta-Weight-Net", "Curriculum"]
+    methods = ["fossil", "erm", "static", "focal", "meta_weight_net", "curriculum"]
+    runs = {method: 0.8 + generator.normal(0, 0.02, 8) for method in methods}
+    evidence = measured(runs, names=dict(zip(methods, names, strict=True)))
+    block: Block = evidence.tables[TABLE].blocks[0].model_copy(update={"printed_ratio": "9"})
+    evidence = Evidence(
+        metrics=evidence.metrics, tables={TABLE: Measured(study="study", blocks=[block])}, statistics=STATISTICS
+    )
+    theory = pd.DataFrame(
+        [{"statement": "lemma", "place": "Lemma 3.2", "claim": "Weights rise_", "as_printed": "refuted"}]
+    ).assign(verdict="verified in corrected form", correction="They fall", evidence="100% of draws")
+    return judge(
+        read_claims(WORKFLOW / "claims.yaml"),
+        evidence,
+        reported=read_reported(WORKFLOW / "reported.csv"),
+        text=pd.read_csv(WORKFLOW / "reported-text.csv"),
+        theory=theory,
+    )
+
+
+def test_the_list_of_claims_has_about_forty_and_each_names_rows_that_the_paper_prints() -> None:
+    paper = Paper(read_reported(WORKFLOW / "reported.csv"))
+    claims = read_claims(WORKFLOW / "claims.yaml")
+    assert len(claims) >= 30
+    for claim in claims:
+        for part in claim.parts:
+            for one in part.named() if hasattr(part, "named") else []:
+                assert paper.cell(part.table, part.ratio, part.metric, one), (claim.id, one)
+
+
+def test_claims_that_the_papers_own_tables_contradict_are_told_as_such(ledger: pd.DataFrame) -> None:
+    verdicts = ledger[ledger["kind"] == "claim"].set_index("id")["verdict"]
+    # Line 472: focal loss .12, FOSSIL .13; line 569: p = .525; line 571: regret .02 against .11; line 574: p = .048.
+    contradicted = ["lowest-regret-4", "significant-against-all-on-pad", "regret-reduced-on-pad"]
+    assert set(verdicts[[*contradicted, "significant-at-one-percent"]]) == {CONTRADICTED}
+    assert verdicts["best-on-external-data"] == NOT_RUN
+
+
+def test_the_summary_counts_every_row(ledger: pd.DataFrame) -> None:
+    kinds = ["claim", "number", "check", "statement"]
+    assert sum(sum(counts(ledger, kind).values()) for kind in kinds) == len(ledger)
+    assert "278 numbers" in summary(ledger)
+    assert "1 statement of its theory" in summary(ledger)
+
+
+def test_the_page_has_a_line_for_every_row(ledger: pd.DataFrame) -> None:
+    lines = [line for line in page(ledger).splitlines() if line.startswith("| ")]
+    assert len(lines) == len(ledger) + 2 * 4
+
+
+def test_the_page_is_the_same_of_a_ledger_that_was_written_and_read(ledger: pd.DataFrame, tmp_path: Path) -> None:
+    path = tmp_path / "claims.csv"
+    ledger.to_csv(path, index=False)
+    assert page(read_ledger(path)) == page(ledger)
+
+
+def test_the_tables_of_the_ledger_compile_and_fit_their_pages(ledger: pd.DataFrame, tmp_path: Path) -> None:
+    tex = claims_tables(ledger)
+    assert tex.count(r"\begin{table}") >= 4
+    compiles(tex, tmp_path)
+
+
+def test_the_summary_takes_the_place_between_its_marks(ledger: pd.DataFrame) -> None:
+    text = with_summary(f"before\n{BEGIN}\nold\n{END}\nafter\n", ledger)
+    assert text == f"before\n{BEGIN}\n{summary(ledger)}\n{END}\nafter\n"
+    with pytest.raises(ValueError, match="lacks the lines"):
+        with_summary("before", ledger)
+
+
+def test_a_wrong_list_of_claims_is_an_error_that_names_the_entry(tmp_path: Path) -> None:
+    path = tmp_path / "claims.yaml"
+    entry = "{id: a, line: 1, place: text, claim: c, parts: [{kind: stage_wise_matches}]}"
+    path.write_text(f"claims: [{entry}, {entry}]")
+    with pytest.raises(ClaimsError, match="more than one claim is called a"):
+        read_claims(path)
+    path.write_text("claims: [{id: a, line: 1, place: text, claim: c, parts: [{kind: guess}]}]")
+    with pytest.raises(ClaimsError, match=r"claims\.0\.parts\.0"):
+        read_claims(path)
+
+
+def test_rows_that_are_not_configured_are_named_as_such() -> None:
+    rows = [Row(scenario="ir9", method="erm", variant="baseline", label="ERM")]
+    block = Block(name="all", title="", rows=rows, reference=rows[0].key)
+    evidence = Evidence(metrics=measured({"erm": [0.8]}).metrics, tables={}, statistics=STATISTICS)
+    evidence = Evidence(
+        metrics=evidence.metrics, tables={TABLE: Measured(study="study", blocks=[block])}, statistics=STATISTICS
+    )
+    judged = judge_numbers(printed(("ERM", "balanced_accuracy", "0.80", "0.02")), evidence)
+    assert judged["how"].item() == "no such row is configured"

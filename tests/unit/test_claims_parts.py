@@ -1,0 +1,173 @@
+"""What a claim says of one table, put to printed numbers and to runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from fossil.evaluation.claims.parts import Better, Difference, EveryRun, Insignificant, NotWorse, Spread, spread_p
+from fossil.evaluation.claims.verdicts import (
+    CANNOT_TELL,
+    CONSISTENT,
+    CONTRADICTED,
+    DIRECTION,
+    HELD,
+    NOT_HELD,
+    NOT_RUN,
+)
+from tests.unit.claim_runs import TABLE, measured, paper
+
+EIGHT = np.arange(8) / 100
+BETTER = {"kind": "better", "table": TABLE, "metric": "balanced_accuracy", "row": ["FOSSIL"], "than": [["ERM"]]}
+
+
+def test_a_row_that_is_better_in_all_eight_seeds_holds() -> None:
+    # Eight differences of one sign: p = 2/2^8 = .0078.
+    answer = Better(**BETTER).on_runs(measured({"fossil": 0.8 + EIGHT, "erm": 0.7 + EIGHT / 2}))
+    assert answer.verdict == HELD
+    assert "p 0.008" in answer.text
+
+
+def test_a_row_that_is_better_on_average_only_holds_in_direction() -> None:
+    differences = np.array([0.1, -0.02, 0.03, -0.01, 0.05, -0.03, 0.02, -0.04])
+    answer = Better(**BETTER).on_runs(measured({"fossil": 0.7 + EIGHT + differences, "erm": 0.7 + EIGHT}))
+    assert answer.verdict == DIRECTION
+
+
+def test_a_row_that_is_worse_than_one_of_the_others_does_not_hold() -> None:
+    part = Better(**BETTER | {"than": [["ERM"], ["STATIC"]]})
+    runs = {"fossil": 0.8 + EIGHT, "erm": 0.7 + EIGHT / 2, "static": 0.81 + EIGHT}
+    assert part.on_runs(measured(runs)).verdict == NOT_HELD
+
+
+def test_holm_counts_the_rows_that_are_compared() -> None:
+    # p = .0078 a row; Holm over seven of them asks for .0071.
+    names = ["erm", "static", "focal", "curriculum", "meta_weight_net", "effective_number", "static_inverted"]
+    runs = {"fossil": 0.8 + EIGHT} | dict.fromkeys(names, 0.7 + EIGHT / 2)
+    part = Better(**BETTER | {"than": [[name.upper()] for name in names]})
+    assert part.on_runs(measured(runs)).verdict == DIRECTION
+
+
+def test_less_regret_is_better() -> None:
+    part = Better(**BETTER | {"metric": "dynamic_regret"})
+    runs = {"fossil": 0.1 + EIGHT / 2, "erm": 0.3 + EIGHT}
+    assert part.on_runs(measured(runs, metric="dynamic_regret")).verdict == HELD
+
+
+def test_a_claim_about_phantom_images_is_never_held() -> None:
+    answer = Better(**BETTER).on_runs(measured({"fossil": 0.8 + EIGHT, "erm": 0.7 + EIGHT / 2}, scenario="phantom"))
+    assert answer.verdict == NOT_RUN
+    assert "phantom" in answer.text
+
+
+def test_a_claim_about_rows_that_are_not_configured_is_not_run() -> None:
+    assert Better(**BETTER).on_runs(measured({"fossil": EIGHT, "static": EIGHT})).verdict == NOT_RUN
+
+
+def test_runs_that_failed_are_no_evidence() -> None:
+    runs = {"fossil": 0.8 + EIGHT, "erm": 0.7 + EIGHT / 2}
+    assert Better(**BETTER).on_runs(measured(runs, failed=["erm"])).verdict == NOT_RUN
+
+
+def test_a_printed_mean_that_another_row_beats_contradicts_the_claim() -> None:
+    printed = paper(("FOSSIL", "balanced_accuracy", "0.80", "0.01"), ("ERM", "balanced_accuracy", "0.81", "0.01"))
+    assert Better(**BETTER).on_paper(printed).verdict == CONTRADICTED
+
+
+def test_equal_printed_means_do_not_contradict_and_are_told() -> None:
+    printed = paper(("FOSSIL", "balanced_accuracy", "0.80", "0.01"), ("ERM", "balanced_accuracy", "0.80", "0.01"))
+    answer = Better(**BETTER).on_paper(printed)
+    assert answer.verdict == CONSISTENT
+    assert "as ERM" in answer.text
+
+
+def test_a_printed_p_at_the_level_contradicts_significance() -> None:
+    printed = paper(
+        ("FOSSIL", "balanced_accuracy", "0.80", "0.01"),
+        ("ERM", "balanced_accuracy", "0.70", "0.01"),
+        ("ERM", "p_wilcoxon", "0.525", ""),
+    )
+    part = Better(**BETTER | {"printed_p": "p_wilcoxon"})
+    assert part.on_paper(printed).verdict == CONTRADICTED
+    assert Better(**BETTER).on_paper(printed).verdict == CONSISTENT
+
+
+def test_a_cell_that_the_paper_leaves_out_cannot_be_told() -> None:
+    assert Better(**BETTER).on_paper(paper(("ERM", "balanced_accuracy", "0.70", "0.01"))).verdict == CANNOT_TELL
+
+
+DIFFERENCE = {"kind": "difference", "table": TABLE, "metric": "recall", "row": ["FOSSIL"], "minus": ["ERM"]}
+
+
+def test_a_difference_holds_where_its_interval_has_the_amount_and_not_zero() -> None:
+    runs = measured({"fossil": 0.77 + EIGHT, "erm": 0.7 + EIGHT[::-1]}, metric="recall")
+    assert Difference(**DIFFERENCE, amount=0.07).on_runs(runs).verdict == HELD
+    assert Difference(**DIFFERENCE, amount=0.5).on_runs(runs).verdict == DIRECTION
+    assert Difference(**DIFFERENCE, amount=-0.07).on_runs(runs).verdict == NOT_HELD
+
+
+@pytest.mark.parametrize(("mean", "verdict"), [("0.71", CONSISTENT), ("0.72", CONSISTENT), ("0.73", CONTRADICTED)])
+def test_a_printed_difference_may_be_off_by_the_rounding_of_both_means(mean: str, verdict: str) -> None:
+    printed = paper(("FOSSIL", "recall", mean, ""), ("ERM", "recall", "0.65", ""))
+    assert Difference(**DIFFERENCE, amount=0.06).on_paper(printed).verdict == verdict
+
+
+NOT_WORSE = {"kind": "not_worse", "table": TABLE, "metric": "auc", "row": ["FOSSIL"], "than": [["ERM"]]}
+
+
+def test_a_loss_of_less_than_a_point_is_no_harm_and_a_larger_one_is() -> None:
+    noise = np.array([1, -1, 1, -1, 1, -1, 1, -1]) / 1000
+    for lost, verdict in [(0.005, HELD), (0.03, NOT_HELD)]:
+        runs = measured({"fossil": 0.8 + EIGHT - lost + noise, "erm": 0.8 + EIGHT}, metric="auc")
+        assert NotWorse(**NOT_WORSE).on_runs(runs).verdict == verdict
+
+
+def test_a_wide_interval_of_no_loss_holds_in_direction() -> None:
+    noise = np.array([1, -1, 1, -1, 1, -1, 1, -1]) / 10
+    runs = measured({"fossil": 0.8 + EIGHT + noise, "erm": 0.8 + EIGHT}, metric="auc")
+    assert NotWorse(**NOT_WORSE).on_runs(runs).verdict == DIRECTION
+
+
+def test_a_printed_loss_of_two_points_contradicts_no_harm() -> None:
+    printed = paper(("FOSSIL", "auc", "0.86", ""), ("ERM", "auc", "0.88", ""))
+    assert NotWorse(**NOT_WORSE).on_paper(printed).verdict == CONTRADICTED
+
+
+def test_insignificance_with_four_pairs_is_said_to_be_without_content() -> None:
+    part = Insignificant(
+        **{"kind": "insignificant", "table": TABLE, "metric": "balanced_accuracy", "row": ["FOSSIL"]},
+        **{"than": [["ERM"]], "p_above": 0.1, "printed_p": "p_wilcoxon"},
+    )
+    answer = part.on_runs(measured({"fossil": 0.9 + EIGHT[:4], "erm": 0.5 + EIGHT[:4] / 2}))
+    assert answer.verdict == HELD
+    assert "at least 0.125, whatever the data" in answer.text
+    assert part.on_runs(measured({"fossil": 0.9 + EIGHT, "erm": 0.5 + EIGHT / 2})).verdict == NOT_HELD
+
+
+SPREAD = {"kind": "spread", "table": TABLE, "metric": "balanced_accuracy", "row": ["FOSSIL"], "than": [["ERM"]]}
+
+
+def test_the_least_spread_holds_beyond_chance_or_in_direction() -> None:
+    wide = np.array([-4, 3, -2, 1, -1, 2, -3, 4]) / 10
+    assert Spread(**SPREAD).on_runs(measured({"fossil": wide[::-1] / 20, "erm": wide})).verdict == HELD
+    assert Spread(**SPREAD).on_runs(measured({"fossil": np.roll(wide, 3) / 1.1, "erm": wide})).verdict == DIRECTION
+    assert Spread(**SPREAD).on_runs(measured({"fossil": wide, "erm": wide / 20})).verdict == NOT_HELD
+    assert Spread(**SPREAD, most=True).on_runs(measured({"fossil": wide, "erm": wide[::-1] / 20})).verdict == HELD
+
+
+def test_the_p_of_equal_deviations_is_that_of_morgans_t() -> None:
+    generator = np.random.default_rng(1)
+    first, second = generator.normal(size=10), generator.normal(size=10) * 3
+    # Morgan's statistic from the deviations and the correlation of the pairs themselves.
+    a, b, r = first.var(ddof=1), second.var(ddof=1), np.corrcoef(first, second)[0, 1]
+    t = (a - b) * np.sqrt(8) / (2 * np.sqrt((1 - r**2) * a * b))
+    assert spread_p(first, second) == pytest.approx(2 * stats.t.sf(abs(t), 8))
+
+
+def test_a_gain_in_every_run_and_in_most_of_them() -> None:
+    part = EveryRun(kind="every_run", table=TABLE, metric="balanced_accuracy", row=["FOSSIL"], than=["ERM"])
+    one_lost = np.array([0.1] * 7 + [-0.1])
+    assert part.on_runs(measured({"fossil": 0.8 + EIGHT, "erm": 0.7 + EIGHT})).verdict == HELD
+    assert part.on_runs(measured({"fossil": 0.8 + EIGHT + one_lost, "erm": 0.8 + EIGHT})).verdict == DIRECTION
+    assert part.on_runs(measured({"fossil": 0.8 + EIGHT - one_lost, "erm": 0.8 + EIGHT})).verdict == NOT_HELD

@@ -1,0 +1,1 @@
+"""What the paper claims, held against what was measured and against the paper itself."""

@@ -1,0 +1,145 @@
+"""What was measured, under the names that the paper's tables use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fossil.config import PHANTOMS, Block, Row, Statistics, Strict
+from fossil.config.tuning import Search
+from fossil.evaluation.paired_tests import analyse_pairs
+from fossil.evaluation.reported import Who
+from fossil.evaluation.run_values import run_values
+
+LOWER_IS_BETTER = frozenset(
+    {"balanced_error", "static_regret", "dynamic_regret", "area_under_regret_curve", "expected_calibration_error"}
+)
+"""Metrics of which a smaller mean is the better one; of the others a larger one is."""
+
+
+SWEEP = "proxy-top3"
+"""The paper's table of its search."""
+
+
+class Measured(Strict):
+    """A study that has rows of a table of the paper.
+
+    Attributes
+    ----------
+    study : str
+        Its name in the metrics.
+    test_train_ratio : float or None
+        Test over training images of a fold, where pairs of folds and seeds are not independent.
+    """
+
+    study: str
+    blocks: list[Block]
+    test_train_ratio: float | None = None
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """A paired comparison of two rows: first minus second, over the runs that both have."""
+
+    n: int
+    first: float
+    second: float
+    estimate: float
+    low: float
+    high: float
+    p: float
+    p_permutation: float
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All runs, and the tables of the paper whose rows they are.
+
+    Attributes
+    ----------
+    metrics : DataFrame
+        Long, of all studies: study, scenario, method, variant, fold, seed, metric, value, status.
+    tables : dict
+        By the name of the paper's table.
+    absent, protocols : dict
+        Why a table has no measured rows, and how its runs differ from the paper's protocol, by its name.
+    searches : list of Search
+        Candidates of the search, by method; ``trials`` is its study, "" without one.
+    tuning : DataFrame
+        Rows of the study with the AUC of their trials and of their whole trainings: trial_auc, test_auc.
+    """
+
+    metrics: pd.DataFrame
+    tables: dict[str, Measured]
+    statistics: Statistics
+    absent: dict[str, str] = field(default_factory=dict)
+    protocols: dict[str, str] = field(default_factory=dict)
+    searches: Sequence[Search] = ()
+    trials: str = ""
+    tuning: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["trial_auc", "test_auc"]))
+
+    def why_not(self, table: str) -> str:
+        """Say why nothing of a table of the paper was measured; "" where something was."""
+        if table in self.absent:
+            return self.absent[table]
+        if table == SWEEP:
+            return "" if self.trials else "no search is configured"
+        if table not in self.tables:
+            return "this study is not configured"
+        scenario = self.tables[table].blocks[0].rows[0].scenario
+        return "the images are phantom, which says nothing of the paper's" if scenario in PHANTOMS else ""
+
+    def protocol(self, table: str) -> str:
+        """Say how the runs of a table differ from the paper's protocol; "" where they do not."""
+        return self.protocols.get(table, "")
+
+    def blocks(self, table: str, ratio: str, rows: Sequence[Who]) -> list[Block]:
+        """Find blocks that have all these rows of the paper, those with the paper's number of seeds first."""
+        found = [
+            block
+            for block in self.tables[table].blocks
+            if block.printed_ratio == ratio and all(row_of(block, who) is not None for who in rows)
+        ]
+        return sorted(found, key=lambda block: block.seeds is None)
+
+    def values(self, table: str, block: Block, rows: Sequence[Row], metric: str) -> NDArray[np.float64]:
+        """Values of one metric, shape (runs, rows); NaN where a run failed or lacks."""
+        mine = self.metrics[self.metrics["study"] == self.tables[table].study]
+        keys = [row.key for row in rows]
+        if not len(mine) or not mine["metric"].eq(metric).any():
+            return np.full((0, len(rows)), np.nan)
+        return run_values(mine, keys=keys, seeds=block.seeds, names=[metric], allow_missing=True).to_numpy()
+
+    def pairs(self, table: str, block: Block, first: Row, second: Row, metric: str) -> Pairs:
+        """Compare two rows over the runs that both have; with none of them everything is NaN.
+
+        ``p`` is that of the exact Wilcoxon test, or of the t-test corrected for shared training images (Nadeau and
+        Bengio 2003) where pairs of folds and seeds are not independent.
+        """
+        values = self.values(table, block, [first, second], metric)
+        complete = values[~np.isnan(values).any(axis=1)]
+        differences = complete[:, 0] - complete[:, 1]
+        if not len(complete):
+            return Pairs(0, *[np.nan] * 7)
+        tested = analyse_pairs([differences], expected=[len(values)], statistics=self.statistics)
+        tested = tested.set_index("test")
+        chosen = tested.loc["wilcoxon"]
+        return Pairs(
+            n=len(complete),
+            first=float(complete[:, 0].mean()),
+            second=float(complete[:, 1].mean()),
+            estimate=float(chosen["estimate"]),
+            low=float(chosen["low"]),
+            high=float(chosen["high"]),
+            p=float(chosen["p"]),
+            p_permutation=float(tested.at["permutation", "p"]),
+        )
+
+
+def row_of(block: Block, who: Who) -> Row | None:
+    """Find the first row of a block that the paper's table has under this name; None where there is none."""
+    return next((row for row in block.rows if (row.printed, row.printed_variant) == who), None)

@@ -1,0 +1,231 @@
+"""What a claim says across tables and of the search: orders that agree, gaps, options that win."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+import pandas as pd
+from pydantic import Field
+from scipy import stats
+
+from fossil.config import Strict
+from fossil.config.image_blocks import PRINTED_METHODS
+from fossil.config.tuning import STAGE_WISE, Search, option_at
+from fossil.evaluation.claims.evidence import SWEEP, Evidence, Pairs, row_of
+from fossil.evaluation.claims.numbers import printed_options
+from fossil.evaluation.claims.parts import Named, who
+from fossil.evaluation.claims.verdicts import (
+    CANNOT_TELL,
+    CONSISTENT,
+    CONTRADICTED,
+    DIRECTION,
+    HELD,
+    NOT_HELD,
+    NOT_RUN,
+    Answer,
+)
+from fossil.evaluation.reported import Paper, Who
+from fossil.evaluation.selection import score_candidates
+
+_CLOSE = 0.01
+"""How far two AUCs may differ that a claim calls equal."""
+
+
+class RanksAgree(Strict):
+    """Methods have one order in two tables: Spearman's rho of their means is at least ``at_least``.
+
+    Attributes
+    ----------
+    rows : list of pairs
+        A method's row in the first table, and in the second.
+    """
+
+    kind: Literal["ranks_agree"]
+    tables: Annotated[list[str], Field(min_length=2, max_length=2)]
+    metric: str
+    rows: Annotated[list[Annotated[list[Named], Field(min_length=2, max_length=2)]], Field(min_length=3)]
+    at_least: float = 0.7
+
+    def on_tables(self) -> list[str]:
+        """Name the tables that the part is about."""
+        return self.tables
+
+    def on_paper(self, paper: Paper) -> Answer:
+        """Test the paper's own numbers."""
+        means = [
+            [paper.cell(table, "", self.metric, who(row)) for table, row in zip(self.tables, pair, strict=True)]
+            for pair in self.rows
+        ]
+        first, second = ([cell.mean if cell else np.nan for cell in column] for column in zip(*means, strict=True))
+        return self._judged(first, second, contradicted=True)
+
+    def on_runs(self, evidence: Evidence) -> Answer:
+        """Test what was measured; of the search with the whole study, over all its configured and tuned rows."""
+        for table in self.tables:
+            if reason := evidence.why_not(table):
+                return Answer(NOT_RUN, reason)
+        if SWEEP in self.tables:
+            known = evidence.tuning[["trial_auc", "test_auc"]].dropna().drop_duplicates()
+            return self._judged(known["trial_auc"].tolist(), known["test_auc"].tolist(), contradicted=False)
+        columns = [[_mean(evidence, t, who(row), self.metric) for row in rows] for t, rows in self._by_table()]
+        return self._judged(*columns, contradicted=False)
+
+    def _by_table(self) -> list[tuple[str, list[Named]]]:
+        return list(zip(self.tables, map(list, zip(*self.rows, strict=True)), strict=True))
+
+    def _judged(self, first: list[float], second: list[float], *, contradicted: bool) -> Answer:
+        pairs = pd.DataFrame({"first": first, "second": second}).dropna()
+        if len(pairs) < 3 or (pairs.nunique() < 2).any():
+            return Answer(CANNOT_TELL if contradicted else NOT_RUN, "fewer than three rows are there")
+        rho = float(stats.spearmanr(pairs["first"], pairs["second"]).statistic)
+        text = f"Spearman's rho {rho:.2f} over {len(pairs)} rows"
+        if contradicted:
+            return Answer(CONSISTENT if rho >= self.at_least else CONTRADICTED, f"{text} in print")
+        return Answer(HELD if rho >= self.at_least else DIRECTION if rho > 0 else NOT_HELD, text)
+
+
+class SmallerGap(Strict):
+    """The gap between two rows is smaller in one table than in another; beyond chance where intervals are apart."""
+
+    kind: Literal["smaller_gap"]
+    tables: Annotated[list[str], Field(min_length=2, max_length=2)]
+    ratios: Annotated[list[str], Field(min_length=2, max_length=2)]
+    metric: str
+    rows: Annotated[list[Named], Field(min_length=2, max_length=2)]
+    minus: Annotated[list[Named], Field(min_length=2, max_length=2)]
+
+    def on_tables(self) -> list[str]:
+        """Name the tables that the part is about."""
+        return self.tables
+
+    def on_paper(self, paper: Paper) -> Answer:
+        """Test the paper's own numbers."""
+        gaps = []
+        for table, ratio, row, other in self._places():
+            cells = [paper.cell(table, ratio, self.metric, one) for one in (row, other)]
+            if not all(cells):
+                return Answer(CANNOT_TELL, "")
+            gaps.append(cells[0].mean - cells[1].mean)
+        verdict = CONSISTENT if gaps[0] < gaps[1] else CONTRADICTED
+        return Answer(verdict, f"{gaps[0]:+.3f} against {gaps[1]:+.3f} in print")
+
+    def on_runs(self, evidence: Evidence) -> Answer:
+        """Test what was measured."""
+        found: list[Pairs] = []
+        for table, ratio, row, other in self._places():
+            if reason := evidence.why_not(table):
+                return Answer(NOT_RUN, reason)
+            blocks = evidence.blocks(table, ratio, [row, other])
+            rows = [one for name in (row, other) if blocks and (one := row_of(blocks[0], name))]
+            if len(rows) < 2:
+                return Answer(NOT_RUN, "rows that the claim compares are not configured")
+            found.append(evidence.pairs(table, blocks[0], rows[0], rows[1], self.metric))
+        if not all(pair.n for pair in found):
+            return Answer(NOT_RUN, "no complete pairs of runs")
+        small, large = found
+        verdict = HELD if small.high < large.low else DIRECTION if small.estimate < large.estimate else NOT_HELD
+        shown = [f"{pair.estimate:+.3f} [{pair.low:+.3f}, {pair.high:+.3f}]" for pair in found]
+        return Answer(verdict, f"{self.metric.replace('_', ' ')}: {shown[0]} against {shown[1]}")
+
+    def _places(self) -> list[tuple[str, str, Who, Who]]:
+        return [
+            (table, ratio, who(row), who(other))
+            for table, ratio, row, other in zip(self.tables, self.ratios, self.rows, self.minus, strict=True)
+        ]
+
+
+class OptionPreferred(Strict):
+    """The search prefers the highest or lowest value of an option, or a named one.
+
+    Held where the best candidate has it and candidates that have it are the best on average; in direction where one of
+    both is so.
+    """
+
+    kind: Literal["option_preferred"]
+    method: str
+    option: str
+    value: Literal["highest", "lowest"] | str
+
+    def on_tables(self) -> list[str]:
+        """Name the tables that the part is about."""
+        return [SWEEP]
+
+    def on_paper(self, paper: Paper) -> Answer:
+        """Test the best line of the paper's table, which alone is printed of all lines with two more."""
+        lines = [one for one in paper.rows(SWEEP, "", "auc") if one[0] == self.method]
+        values = [printed_options(variant).get(self.option) for _, variant in lines]
+        if not values or values[0] is None:
+            return Answer(CANNOT_TELL, "")
+        return Answer(CONSISTENT if values[0] == self._wanted(values) else CONTRADICTED, f"best line: {values[0]}")
+
+    def on_runs(self, evidence: Evidence) -> Answer:
+        """Test the trials."""
+        if reason := evidence.why_not(SWEEP):
+            return Answer(NOT_RUN, reason)
+        scored = _scores(evidence, self.method)
+        if scored.empty:
+            return Answer(NOT_RUN, "no search of this method")
+        scored["value"] = [option_at(one, self.option) for one in scored["options"]]
+        scored = scored[scored["may_win"] & scored["mean"].notna() & scored["value"].notna()]
+        averages = scored.groupby("value")["mean"].mean()
+        if len(averages) < 2:
+            return Answer(NOT_RUN, "the search tries one value only")
+        wanted = self._wanted(list(averages.index))
+        best = scored.loc[scored["mean"].idxmax(), "value"]
+        votes = [best == wanted, averages.idxmax() == wanted]
+        text = ", ".join(f"{value}: {mean:.3f}" for value, mean in averages.items())
+        verdict = HELD if all(votes) else DIRECTION if any(votes) else NOT_HELD
+        return Answer(verdict, f"mean validation AUC by {self.option} {text}; the best candidate has {best}")
+
+    def _wanted(self, values: list) -> object:
+        return (
+            {"highest": max, "lowest": min}[self.value](values) if self.value in ("highest", "lowest") else self.value
+        )
+
+
+class StageWiseMatches(Strict):
+    """The best of FOSSIL's stage-wise variant and of the continuous one have the same validation AUC within .01."""
+
+    kind: Literal["stage_wise_matches"]
+
+    def on_tables(self) -> list[str]:
+        """Name the tables that the part is about."""
+        return [SWEEP]
+
+    def on_paper(self, paper: Paper) -> Answer:
+        """Both numbers stand in the paper's text alone."""
+        return Answer(CANNOT_TELL, "")
+
+    def on_runs(self, evidence: Evidence) -> Answer:
+        """Test the trials."""
+        if reason := evidence.why_not(SWEEP):
+            return Answer(NOT_RUN, reason)
+        scored = _scores(evidence, "FOSSIL")
+        if scored.empty:
+            return Answer(NOT_RUN, "no search of this method")
+        staged = scored["variant"].str.startswith(STAGE_WISE)
+        best = [scored.loc[rows, "mean"].max() for rows in (staged, ~staged & scored["may_win"])]
+        if np.isnan(best).any():
+            return Answer(NOT_RUN, "the stage-wise variant is not tried")
+        verdict = HELD if abs(best[0] - best[1]) <= _CLOSE else NOT_HELD
+        return Answer(verdict, f"validation AUC {best[0]:.3f} stage-wise, {best[1]:.3f} continuous")
+
+
+def _mean(evidence: Evidence, table: str, one: Who, metric: str) -> float:
+    blocks = evidence.blocks(table, "", [one])
+    if not blocks:
+        return float("nan")
+    row = row_of(blocks[0], one)
+    values = evidence.values(table, blocks[0], [row] if row else [], metric)
+    return float(np.nanmean(values)) if values.size and not np.isnan(values).all() else float("nan")
+
+
+def _scores(evidence: Evidence, method: str) -> pd.DataFrame:
+    """Score the candidates of a method of the paper, with their options."""
+    trials = evidence.metrics[evidence.metrics["study"] == evidence.trials]
+    search: Search | None = next((s for s in evidence.searches if PRINTED_METHODS.get(s.method) == method), None)
+    if search is None or not search.candidates:
+        return pd.DataFrame()
+    scored = score_candidates(trials, search.candidates)
+    return scored.assign(options=[candidate.options for candidate in search.candidates])

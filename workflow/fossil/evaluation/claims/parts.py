@@ -1,0 +1,339 @@
+"""What a claim says of tables, as tests that can be put to the paper's own numbers and to measured runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pydantic import Field
+from scipy import stats
+
+from fossil.config import Block, Row, Strict
+from fossil.evaluation.claims.evidence import LOWER_IS_BETTER, Evidence, Pairs, row_of
+from fossil.evaluation.claims.verdicts import (
+    CANNOT_TELL,
+    CONSISTENT,
+    CONTRADICTED,
+    DIRECTION,
+    HELD,
+    NOT_HELD,
+    NOT_RUN,
+    Answer,
+)
+from fossil.evaluation.paired_tests import holm
+from fossil.evaluation.reported import Paper, Printed, Who
+
+Named = Annotated[list[str], Field(min_length=1, max_length=2)]
+"""A row of the paper's table: the method, and the variant where it names one."""
+
+_ALPHA = 0.05
+_HARM = 0.01
+"""A loss of a metric that counts as none: one unit of the last digit that the paper prints."""
+
+
+class _Part(Strict):
+    """Rows of a table of the paper and a metric.
+
+    Attributes
+    ----------
+    metric : str
+        As the paper's table names it.
+    measured_as : str
+        The measured metric, where that is another one: "" for the same.
+    block : str
+        The block whose rows are compared; "" for the first that has them, with the paper's number of seeds if any has.
+    """
+
+    table: str
+    ratio: str = ""
+    metric: str
+    measured_as: str = ""
+    block: str = ""
+    row: Named
+
+    @property
+    def ours(self) -> str:
+        """The measured metric."""
+        return self.measured_as or self.metric
+
+    @property
+    def lower(self) -> bool:
+        """Whether less is better."""
+        return self.metric in LOWER_IS_BETTER
+
+    def named(self) -> list[Who]:
+        """Every row that the part is about, the first of them its own."""
+        return [who(self.row)]
+
+    def on_tables(self) -> list[str]:
+        """Name the tables that the part is about."""
+        return [self.table]
+
+    def on_paper(self, paper: Paper) -> Answer:
+        """Test the paper's own numbers."""
+        cells = [paper.cell(self.table, self.ratio, self.metric, one) for one in self.named()]
+        if not all(cells):
+            return Answer(CANNOT_TELL, "")
+        return self._printed(dict(zip(self.named(), filter(None, cells), strict=True)), paper)
+
+    def on_runs(self, evidence: Evidence) -> Answer:
+        """Test what was measured."""
+        if reason := evidence.why_not(self.table):
+            return Answer(NOT_RUN, reason)
+        blocks = evidence.blocks(self.table, self.ratio, self.named())
+        blocks = [block for block in blocks if self.block in ("", block.name)]
+        if not blocks:
+            return Answer(NOT_RUN, "rows that the claim compares are not configured")
+        rows = [row for one in self.named() if (row := row_of(blocks[0], one))]
+        return self._measured(evidence, blocks[0], rows)
+
+    def _printed(self, cells: dict[Who, Printed], paper: Paper) -> Answer:
+        raise NotImplementedError
+
+    def _measured(self, evidence: Evidence, block: Block, rows: list[Row]) -> Answer:
+        raise NotImplementedError
+
+    def _pairs(self, evidence: Evidence, block: Block, rows: list[Row]) -> list[Pairs]:
+        return [evidence.pairs(self.table, block, rows[0], other, self.ours) for other in rows[1:]]
+
+    def _better(self, difference: float) -> bool:
+        return difference < 0 if self.lower else difference > 0
+
+
+class Better(_Part):
+    """The row has a better mean than each of others, beyond chance: at level ``p_below`` after Holm's correction.
+
+    On paper a strictly better mean of another row contradicts it; with ``significant``, so does a printed p that is not
+    below the level.
+    """
+
+    kind: Literal["better"]
+    than: Annotated[list[Named], Field(min_length=1)]
+    p_below: float = 0.05
+    printed_p: str = ""
+
+    def named(self) -> list[Who]:
+        return [who(self.row), *map(who, self.than)]
+
+    def _printed(self, cells: dict[Who, Printed], paper: Paper) -> Answer:
+        mine, *others = cells.items()
+        losing = [name for name, cell in others if self._better(cell.mean - mine[1].mean)]
+        said = [f"{label(name)} {cell.mean:g}" for name, cell in others if name in losing]
+        if losing:
+            return Answer(
+                CONTRADICTED, f"{printed_heading(self)}: {label(mine[0])} {mine[1].mean:g}, {', '.join(said)}"
+            )
+        equal = [label(name) for name, cell in others if cell.mean == mine[1].mean]
+        if not self.printed_p:
+            text = f"{printed_heading(self)}: {mine[1].mean:g} as {', '.join(equal)}" if equal else ""
+            return Answer(CONSISTENT, text)
+        ps = {name: paper.cell(self.table, self.ratio, self.printed_p, name) for name, _ in others}
+        failing = [
+            f"{label(name)} p = {cell.mean:g}" for name, cell in ps.items() if cell and cell.mean >= self.p_below
+        ]
+        return Answer(CONTRADICTED, ", ".join(failing)) if failing else Answer(CONSISTENT, "")
+
+    def _measured(self, evidence: Evidence, block: Block, rows: list[Row]) -> Answer:
+        pairs = self._pairs(evidence, block, rows)
+        if min(pair.n for pair in pairs) == 0:
+            return Answer(NOT_RUN, "no complete pairs of runs")
+        corrected = holm(pd.Series([pair.p for pair in pairs])).tolist()
+        right = [self._better(pair.estimate) for pair in pairs]
+        beyond = [p < self.p_below for p in corrected]
+        verdict = HELD if all(right) and all(beyond) else DIRECTION if all(right) else NOT_HELD
+        text = [
+            f"{row.label} {pair.second:.3f} (p {p_text(p)})"
+            for row, pair, p in zip(rows[1:], pairs, corrected, strict=True)
+        ]
+        shown = f"{heading(self)}, n {pairs[0].n}: {rows[0].label} {pairs[0].first:.3f}; {', '.join(text)}"
+        return Answer(verdict, shown)
+
+
+class NotWorse(_Part):
+    """The row loses at most .01 to others: the interval of the difference excludes more."""
+
+    kind: Literal["not_worse"]
+    than: Annotated[list[Named], Field(min_length=1)]
+
+    def named(self) -> list[Who]:
+        return [who(self.row), *map(who, self.than)]
+
+    def _printed(self, cells: dict[Who, Printed], paper: Paper) -> Answer:
+        mine, *others = cells.values()
+        lost = [abs(mine.mean - cell.mean) for cell in others if self._better(cell.mean - mine.mean)]
+        worst = max(lost, default=0.0)
+        verdict = CONTRADICTED if worst > _HARM + 1e-9 else CONSISTENT
+        return Answer(verdict, f"{printed_heading(self)}: loses {worst:.3f}" if lost else "")
+
+    def _measured(self, evidence: Evidence, block: Block, rows: list[Row]) -> Answer:
+        pairs = self._pairs(evidence, block, rows)
+        if min(pair.n for pair in pairs) == 0:
+            return Answer(NOT_RUN, "no complete pairs of runs")
+        # Gains, of which the least that the interval allows counts.
+        gains = [(-pair.estimate, -pair.high) if self.lower else (pair.estimate, pair.low) for pair in pairs]
+        held = all(low > -_HARM for _, low in gains)
+        verdict = HELD if held else DIRECTION if all(gain > -_HARM for gain, _ in gains) else NOT_HELD
+        return Answer(verdict, f"{heading(self)}, {rows[0].label} minus: {intervals(rows[1:], pairs)}")
+
+
+class Difference(_Part):
+    """The row differs from another by a certain amount: the interval of the difference has it, and not zero."""
+
+    kind: Literal["difference"]
+    minus: Named
+    amount: float
+
+    def named(self) -> list[Who]:
+        return [who(self.row), who(self.minus)]
+
+    def _printed(self, cells: dict[Who, Printed], paper: Paper) -> Answer:
+        mine, other = cells.values()
+        found = mine.mean - other.mean
+        # Each of the two is rounded by half a unit.
+        verdict = CONSISTENT if abs(found - self.amount) <= mine.unit + 1e-9 else CONTRADICTED
+        return Answer(verdict, f"{printed_heading(self)}: {found:+.3f} in print")
+
+    def _measured(self, evidence: Evidence, block: Block, rows: list[Row]) -> Answer:
+        (pair,) = self._pairs(evidence, block, rows)
+        if not pair.n:
+            return Answer(NOT_RUN, "no complete pairs of runs")
+        same_sign = pair.estimate * self.amount > 0
+        beyond = pair.low > 0 or pair.high < 0
+        held = same_sign and beyond and pair.low <= self.amount <= pair.high
+        text = f"{heading(self)}, n {pair.n}: {pair.estimate:+.3f} [{pair.low:+.3f}, {pair.high:+.3f}]"
+        return Answer(HELD if held else DIRECTION if same_sign else NOT_HELD, text)
+
+
+class Insignificant(_Part):
+    """Differences to others have p above a level."""
+
+    kind: Literal["insignificant"]
+    than: Annotated[list[Named], Field(min_length=1)]
+    p_above: float
+    printed_p: str
+
+    def named(self) -> list[Who]:
+        return [who(self.row), *map(who, self.than)]
+
+    def _printed(self, cells: dict[Who, Printed], paper: Paper) -> Answer:
+        ps = {one: paper.cell(self.table, self.ratio, self.printed_p, one) for one in self.named()[1:]}
+        below = [f"{label(one)} p = {cell.mean:g}" for one, cell in ps.items() if cell and cell.mean <= self.p_above]
+        return Answer(CONTRADICTED if below else CONSISTENT, ", ".join(below))
+
+    def _measured(self, evidence: Evidence, block: Block, rows: list[Row]) -> Answer:
+        pairs = self._pairs(evidence, block, rows)
+        if min(pair.n for pair in pairs) == 0:
+            return Answer(NOT_RUN, "no complete pairs of runs")
+        held = all(pair.p > self.p_above for pair in pairs)
+        text = [f"{row.label} p {p_text(pair.p)}" for row, pair in zip(rows[1:], pairs, strict=True)]
+        least = 2.0 ** (1 - pairs[0].n)
+        floor = f"; with {pairs[0].n} pairs p is at least {least:g}, whatever the data" if least > self.p_above else ""
+        return Answer(HELD if held else NOT_HELD, f"{heading(self)}: {', '.join(text)}{floor}")
+
+
+class Spread(_Part):
+    """The row has the least, or the most, deviation over runs among others, beyond chance (`spread_p`, Holm)."""
+
+    kind: Literal["spread"]
+    most: bool = False
+    than: Annotated[list[Named], Field(min_length=1)]
+
+    def named(self) -> list[Who]:
+        return [who(self.row), *map(who, self.than)]
+
+    def _printed(self, cells: dict[Who, Printed], paper: Paper) -> Answer:
+        mine, *others = cells.items()
+        sign = -1 if self.most else 1
+        losing = [f"{label(one)} SD {cell.std:g}" for one, cell in others if sign * (cell.std - mine[1].std) < 0]
+        text = f"{printed_heading(self)}: {label(mine[0])} SD {mine[1].std:g}, {', '.join(losing)}" if losing else ""
+        return Answer(CONTRADICTED if losing else CONSISTENT, text)
+
+    def _measured(self, evidence: Evidence, block: Block, rows: list[Row]) -> Answer:
+        values = evidence.values(self.table, block, rows, self.ours)
+        values = values[~np.isnan(values).any(axis=1)]
+        if len(values) < 2:
+            return Answer(NOT_RUN, "fewer than two complete runs")
+        stds = values.std(axis=0, ddof=1)
+        right = stds[0] >= stds.max() if self.most else stds[0] <= stds.min()
+        corrected = holm(pd.Series([spread_p(values[:, 0], other) for other in values[:, 1:].T]))
+        verdict = NOT_HELD if not right else HELD if (corrected < _ALPHA).all() else DIRECTION
+        text = [f"{rows[0].label} SD {stds[0]:.3f}"]
+        text += [
+            f"{row.label} SD {std:.3f} (p {p_text(p)})"
+            for row, std, p in zip(rows[1:], stds[1:], corrected, strict=True)
+        ]
+        return Answer(verdict, f"{heading(self)}, n {len(values)}: {', '.join(text)}")
+
+
+class EveryRun(_Part):
+    """The row is better than another in every single run; in direction where it is in most."""
+
+    kind: Literal["every_run"]
+    than: Named
+
+    def named(self) -> list[Who]:
+        return [who(self.row), who(self.than)]
+
+    def _printed(self, cells: dict[Who, Printed], paper: Paper) -> Answer:
+        return Answer(CANNOT_TELL, "")
+
+    def _measured(self, evidence: Evidence, block: Block, rows: list[Row]) -> Answer:
+        values = evidence.values(self.table, block, rows, self.ours)
+        values = values[~np.isnan(values).any(axis=1)]
+        if not len(values):
+            return Answer(NOT_RUN, "no complete pairs of runs")
+        wins = sum(self._better(difference) for difference in values[:, 0] - values[:, 1])
+        verdict = HELD if wins == len(values) else DIRECTION if wins > len(values) / 2 else NOT_HELD
+        return Answer(
+            verdict, f"{heading(self)}: {rows[0].label} better than {rows[1].label} in {wins} of {len(values)} runs"
+        )
+
+
+def who(named: Sequence[str]) -> Who:
+    """Name of a row as the paper's tables are asked for it."""
+    method, *variant = named
+    return method, variant[0] if variant else ""
+
+
+def label(one: Who) -> str:
+    """Name of a row in a sentence."""
+    return " ".join(filter(None, one))
+
+
+def heading(part: _Part) -> str:
+    """Measured metric and imbalance ratio, at the start of a sentence."""
+    return _at(part.ours, part.ratio)
+
+
+def printed_heading(part: _Part) -> str:
+    """Metric as the paper calls it and imbalance ratio, at the start of a sentence."""
+    return _at(part.metric, part.ratio)
+
+
+def _at(metric: str, ratio: str) -> str:
+    name = metric.replace("_", " ")
+    return f"{name} at {ratio}:1" if ratio else name
+
+
+def p_text(p: float) -> str:
+    """Print a p-value, never as zero."""
+    return "undefined" if np.isnan(p) else "< .001" if p < 0.001 else f"{p:.3f}"
+
+
+def spread_p(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    """Two-sided p of equal deviations of paired values (Pitman 1939, Morgan 1939), shape (n,) each; NaN below n = 3."""
+    sums, differences = first + second, first - second
+    if len(first) < 3 or np.ptp(sums) == 0 or np.ptp(differences) == 0:
+        return float("nan")
+    return float(stats.pearsonr(sums, differences).pvalue)
+
+
+def intervals(rows: Sequence[Row], pairs: Sequence[Pairs]) -> str:
+    """Differences to rows with their intervals, in words."""
+    return ", ".join(
+        f"{row.label} {pair.estimate:+.3f} [{pair.low:+.3f}, {pair.high:+.3f}]"
+        for row, pair in zip(rows, pairs, strict=True)
+    )

@@ -1,0 +1,47 @@
+"""What is said of a claim, of a number and of a check, and how several answers become one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+HELD = "held"
+DIRECTION = "held in direction only"
+NOT_HELD = "not held"
+CONTRADICTED = "contradicted by the paper's own table"
+NOT_RUN = "not run"
+
+WITHIN_1 = "within 1 SD"
+WITHIN_2 = "within 2 SD"
+BEYOND = "beyond 2 SD"
+SAME_SIDE = "same side of .05"
+OTHER_SIDE = "other side of .05"
+
+CONSISTENT = "consistent"
+INCONSISTENT = "inconsistent"
+EMPTY = "says nothing"
+
+CANNOT_TELL = "cannot be told"
+
+_WORST_FIRST = (NOT_RUN, NOT_HELD, DIRECTION, HELD)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a test found: a verdict, and the numbers that it rests on, in words."""
+
+    verdict: str
+    text: str
+
+
+def worst(answers: Sequence[Answer]) -> Answer:
+    """Make one answer of those to all parts of a claim: the claim holds as far as its weakest part does."""
+    verdict = min((answer.verdict for answer in answers), key=_WORST_FIRST.index)
+    return Answer(verdict, "; ".join(dict.fromkeys(answer.text for answer in answers)))
+
+
+def printed_worst(answers: Sequence[Answer]) -> Answer:
+    """Make one answer of those that the paper's own tables give: contradicted if any part is."""
+    found = {answer.verdict for answer in answers}
+    verdict = next(v for v in (CONTRADICTED, CANNOT_TELL, CONSISTENT) if v in found)
+    return Answer(verdict, "; ".join(dict.fromkeys(answer.text for answer in answers if answer.text)))

@@ -1,0 +1,20 @@
+"""Print the ledger of the paper's claims."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fossil.config import NoOptions
+from fossil.evaluation.claims.ledger import read_ledger
+from fossil.files import write_text
+from fossil.reporting.claims import page
+from fossil.reporting.tables.claims import claims_tables
+
+Settings = NoOptions
+
+
+def run(settings: NoOptions, *, ledger: Path, tex: Path, markdown: Path) -> None:
+    """Read the ledger (CSV), write LaTeX and Markdown."""
+    judged = read_ledger(ledger)
+    write_text(tex, claims_tables(judged))
+    write_text(markdown, page(judged))

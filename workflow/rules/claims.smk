@@ -1,0 +1,64 @@
+# What the paper claims, against what came out and against the paper itself.
+
+
+rule judge_claims:
+    input:
+        claims=os.path.relpath(Path(workflow.basedir) / "workflow/claims.yaml"),
+        reported=os.path.relpath(Path(workflow.basedir) / "workflow/reported.csv"),
+        text=os.path.relpath(Path(workflow.basedir) / "workflow/reported-text.csv"),
+        metrics=claimed_metrics,
+        theory="results/theory.csv",
+        tuning=lambda wildcards: [path for path in tuning_tables(wildcards) if path.endswith("tuning.csv")],
+    output:
+        ledger="results/claims.csv",
+        record="results/records/judge_claims.json",
+    log:
+        "results/logs/judge_claims.log",
+    conda:
+        "../../envs/report.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        settings=as_json(
+            tables=claimed_tables(CONFIG, TABLES, BLOCKS),
+            absent=absent_tables(CONFIG),
+            protocols={name: protocol(CONFIG, table.study) for name, table in TABLES.items()},
+            searches=[described_search(CONFIG, method) for method in TRIALS],
+            trials=f"{DATASET}-trials" if TRIALS else "",
+            statistics=CONFIG.statistics,
+        ),
+        code=stage_code("judge_claims"),
+    shell:
+        "python -m fossil judge_claims --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "--claims {input.claims} --reported {input.reported} --text {input.text} --metrics {input.metrics} "
+        "--theory {input.theory} --tuning {input.tuning} --ledger {output.ledger}"
+
+
+rule tabulate_claims:
+    input:
+        ledger="results/claims.csv",
+    output:
+        tex="results/claims.tex",
+        markdown="results/claims.md",
+        record="results/records/tabulate_claims.json",
+    log:
+        "results/logs/tabulate_claims.log",
+    conda:
+        "../../envs/report.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        settings=as_json(),
+        code=stage_code("tabulate_claims"),
+    shell:
+        "python -m fossil tabulate_claims --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "--ledger {input.ledger} --tex {output.tex} --markdown {output.markdown}"
+
+
+rule claims:
+    input:
+        rules.judge_claims.output.ledger,
+        rules.tabulate_claims.output.tex,
+        rules.tabulate_claims.output.markdown,
