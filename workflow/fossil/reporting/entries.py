@@ -25,7 +25,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure: its study, what it draws (the study's metrics, epochs or ranks, or the theory's curves), its options."""
+    """A figure: its study, its options, and what it draws (of the study, but for the curves of the theory)."""
 
     study: str
     source: Source

@@ -20,6 +20,8 @@ _LINE, _BAR, _HEAD = 0.15, 0.07, 0.62
 # Width of a letter of a label in inches.
 _LETTER = 0.055
 _MOST_TICKS = 16
+# Demsar asks for more units than that.
+_FEW = 10
 _UNITS = {"seed": ("seed", "seeds"), "fold": ("fold (mean over seeds)", "folds (means over seeds)")}
 
 _Ranks = NDArray[np.float64]
@@ -48,12 +50,13 @@ def draw_ranks(ranks: pd.DataFrame, block: Block, *, title: str) -> Figure:
             _draw_panel(axis, panel, block.rows, found, height=height, metric=metric)
         alpha = panels[0]["alpha"].iloc[0]
         notes = [
-            "Mean ranks; rank 1 is the best, and tied rows share the mean of their ranks.",
+            "Mean ranks: 1 is the best, ties share the mean of their ranks. F: Friedman's test in the form of Iman and "
+            "Davenport.",
             "A bar joins rows whose mean ranks differ by less than the critical difference (CD) of Nemenyi's test at "
             f"level {alpha:g}.",
         ]
-        if min(panel["n"].min() for panel in panels) <= 10:
-            notes.append("For so few units the distributions of these tests are approximations.")
+        if min(panel["n"].min() for panel in panels) <= _FEW:
+            notes.append("All of these tests are approximations for many units, and here there are few.")
         add_notes(figure, notes)
         figure.suptitle(title)
     return figure

@@ -13,7 +13,7 @@ _TEXT = (
 
 
 def read_statistics(path: Path) -> pd.DataFrame:
-    """Read comparisons, effects or ranks (CSV): names as they are written, all else as numbers, NaN where a field is empty.
+    """Read comparisons, effects or ranks (CSV): names as they are written, all else as numbers, NaN for an empty field.
 
     A scenario may be called "9" or "nan", and a level is often a number: pandas would read numbers and NaN.
     """
