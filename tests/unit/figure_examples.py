@@ -15,6 +15,7 @@ from matplotlib.text import Text
 from fossil.config import METHODS, Block, Row
 from fossil.evaluation.metrics import METRICS
 from fossil.evaluation.operating_point import OPERATING_METRICS
+from fossil.evaluation.ranks import rank_rows
 from fossil.evaluation.transfer import TRANSFER_METRICS
 from fossil.reporting import style
 
@@ -23,6 +24,7 @@ FIGURES = [
     *("synthetic_raincloud", "imbalance_ratios", "robustness_difficulty", "difficulty_defs", "sensitivity"),
     *("regret_trajectories", "weight_trajectories", "effective_sample_size", "theory"),
     *("padufes_tradeoff", "external_tradeoff", "operating_point"),
+    *("synthetic_ranks", "padufes_ranks"),
 ]
 EPOCHS = 12
 
@@ -136,6 +138,7 @@ def example(name: str, methods: list[str] = SIX) -> tuple[pd.DataFrame, dict[str
         "padufes_tradeoff": [methods_block(methods, "phantom")],
         "external_tradeoff": [methods_block(methods, "phantom_external")],
         "operating_point": [methods_block(methods, "phantom")],
+        "padufes_ranks": [methods_block(methods, "phantom")],
     }.get(name, [methods_block(methods)])
     title = "Synthetic data, imbalance ratio 9:1"
     if name == "theory":
@@ -148,6 +151,9 @@ def example(name: str, methods: list[str] = SIX) -> tuple[pd.DataFrame, dict[str
         "sensitivity": {"configured": grid_block().rows[1].key, "metric": "balanced_accuracy"},
         "operating_point": {"recall": 0.8},
     }.get(name, {})
+    if name.endswith("_ranks"):
+        metrics = random_metrics(*blocks, folds=3 if name == "padufes_ranks" else 0)
+        return rank_rows(metrics, study="study", blocks=blocks, alpha=0.05, allow_missing=False), options
     of_folds = {
         "operating_point": OPERATING_METRICS,
         "external_tradeoff": TRANSFER_METRICS,

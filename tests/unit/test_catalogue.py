@@ -35,7 +35,7 @@ def all_figures(**values: Any) -> dict[str, Figure]:
 
 def test_every_figure_takes_the_options_of_its_entry() -> None:
     found = all_figures()
-    assert len(found) == 12
+    assert len(found) == 14
     for name, figure in found.items():
         module = importlib.import_module(f"fossil.reporting.figures.{name.replace('-', '_')}")
         module.Options.model_validate(figure.options)

@@ -96,15 +96,15 @@ def _job(rule: str, body: str) -> str:
 
 # What follows from new runs of the image study.
 IMAGE_TABLES = ["tabulate_study final-tuning", "tabulate_study internal-regret"]
-IMAGE_FIGURES = ["draw_figure padufes-tradeoff", "draw_figure operating-point"]
+IMAGE_FIGURES = ["draw_figure padufes-tradeoff", "draw_figure padufes-ranks", "draw_figure operating-point"]
 AFTER_FOLDS = Counter(
     [
-        *("collect_folds", "compare_methods", "measure_operating_points", "tabulate_operating_point"),
+        *("collect_folds", "compare_methods", "rank_methods", "measure_operating_points", "tabulate_operating_point"),
         *(*IMAGE_TABLES, *IMAGE_FIGURES),
     ]
 )
 # What is drawn of all methods of the synthetic section, from their metrics and from their epochs.
-METHOD_FIGURES = ["draw_figure synthetic-raincloud", "draw_figure imbalance-ratios"]
+METHOD_FIGURES = ["draw_figure synthetic-raincloud", "draw_figure imbalance-ratios", "draw_figure synthetic-ranks"]
 EPOCH_FIGURES = [
     *("draw_figure regret-trajectories", "draw_figure weight-trajectories", "draw_figure effective-sample-size"),
     "draw_figure theory",
@@ -114,10 +114,7 @@ FOSSIL_FIGURES = ["draw_figure robustness-difficulty", "draw_figure difficulty-d
 FOSSIL_TABLES = [
     *("tabulate_study robustness-difficulty", "tabulate_study difficulty-defs", "tabulate_sensitivity"),
 ]
+EVALUATION = ["collect_stacked", "compare_methods", "rank_methods"]
 # What follows from new runs of a method that only the studies of all methods have, and from new runs of all.
-AFTER_METHOD = Counter(
-    [*["collect_stacked", "compare_methods"] * 2, *METHOD_TABLES, *METHOD_FIGURES, *EPOCH_FIGURES, "verify_theory"]
-)
-AFTER_STACKS = AFTER_METHOD + Counter(
-    [*["collect_stacked", "compare_methods"] * 3, *FOSSIL_TABLES, *FOSSIL_FIGURES, "measure_effects"]
-)
+AFTER_METHOD = Counter([*EVALUATION * 2, *METHOD_TABLES, *METHOD_FIGURES, *EPOCH_FIGURES, "verify_theory"])
+AFTER_STACKS = AFTER_METHOD + Counter([*EVALUATION * 3, *FOSSIL_TABLES, *FOSSIL_FIGURES, "measure_effects"])

@@ -199,6 +199,14 @@ def test_another_drawing_of_the_phantom_is_noticed_even_if_its_table_is_the_same
         assert study.planned()["make_manifest"] == 1
 
 
+def test_another_level_of_significance_ranks_anew_and_trains_nothing(study: Study) -> None:
+    with configured(study, "statistics", alpha=0.9):
+        planned = study.planned()
+    assert planned["rank_methods"] == 6
+    assert {"train_fold", "train_stacked", "collect_folds", "collect_stacked"}.isdisjoint(planned)
+    assert {"draw_figure synthetic-ranks", "draw_figure padufes-ranks"} <= set(planned)
+
+
 def test_a_deleted_output_is_made_again(study: Study) -> None:
     for name, rule in (
         ("tables/final-tuning.csv", "tabulate_study final-tuning"),
@@ -225,7 +233,8 @@ def test_another_name_in_print_makes_tables_and_figures_again(study: Study) -> N
 
 def test_removing_a_method_only_evaluates_anew(study: Study) -> None:
     with configured(study, "images", methods=["erm", "fossil"]):
-        assert study.planned() == AFTER_FOLDS
+        # Of two rows there are no ranks to draw.
+        assert study.planned() == AFTER_FOLDS - Counter(["draw_figure padufes-ranks"])
 
 
 def test_an_option_of_one_method_reruns_that_method_only(study: Study) -> None:

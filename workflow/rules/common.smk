@@ -27,7 +27,14 @@ from fossil.config import (
 )
 from fossil.config.arms import batches, problems
 from fossil.config.comparisons import row_key
-from fossil.config.image_blocks import image_studies, internal_study, operating_points, trials, variant_overrides
+from fossil.config.image_blocks import (
+    fold_ratio,
+    image_studies,
+    internal_study,
+    operating_points,
+    trials,
+    variant_overrides,
+)
 from fossil.config.synthetic_blocks import configured_levels, studies
 from fossil.config.tuning import SEARCHED, candidates, described_search
 from fossil.digest import code_digest, listing_digest, table_digest
@@ -267,13 +274,15 @@ def method_histories(wildcards):
 
 
 def figure_tables(wildcards):
-    """What a figure draws: the metrics of its study, the epochs of the study's batches, or the curves of the theory."""
+    """What a figure draws: the metrics of its study, or their ranks, its batches' epochs, or the curves of the theory."""
     figure = FIGURES[wildcards.figure]
     match figure.source:
         case "metrics":
             return f"results/metrics/{figure.study}.parquet"
         case "histories":
             return histories(figure.study)
+        case "ranks":
+            return f"results/statistics/{figure.study}-ranks.csv"
         case "curves":
             return "results/theory-curves.parquet"
 

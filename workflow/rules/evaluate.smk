@@ -159,11 +159,38 @@ rule compare_methods:
             blocks=BLOCKS[wildcards.study],
             statistics=CONFIG.statistics,
             allow_missing_runs=CONFIG.allow_missing_runs,
+            test_train_ratio=fold_ratio(CONFIG, wildcards.study),
         ),
         code=stage_code("compare_methods"),
     shell:
         "python -m fossil compare_methods --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
         "--metrics {input.metrics} --statistics {output.statistics}"
+
+
+rule rank_methods:
+    input:
+        metrics="results/metrics/{study}.parquet",
+    output:
+        ranks="results/statistics/{study}-ranks.csv",
+        record="results/records/rank_methods-{study}.json",
+    log:
+        "results/logs/rank_methods-{study}.log",
+    conda:
+        "../../envs/report.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        settings=lambda wildcards: as_json(
+            study=wildcards.study,
+            blocks=BLOCKS[wildcards.study],
+            alpha=CONFIG.statistics.alpha,
+            allow_missing_runs=CONFIG.allow_missing_runs,
+        ),
+        code=stage_code("rank_methods"),
+    shell:
+        "python -m fossil rank_methods --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
+        "--metrics {input.metrics} --ranks {output.ranks}"
 
 
 rule measure_effects:

@@ -215,7 +215,7 @@ rule synthetic:
     input:
         expand("results/tables/{table}.{kind}", table=SYNTHETIC_STUDIES, kind=["tex", "csv"]),
         expand("results/figures/{figure}.{kind}", figure=SYNTHETIC_FIGURES, kind=["pdf", "png"]),
-        expand("results/statistics/{study}.csv", study=SYNTHETIC_STUDIES),
+        expand("results/statistics/{study}{kind}.csv", study=SYNTHETIC_STUDIES, kind=["", "-ranks"]),
 
 
 rule datasets:
@@ -230,6 +230,7 @@ rule images:
         expand("results/tables/{scored}.{kind}", scored=SCORED, kind=["tex", "csv"]),
         expand("results/tables/{table}.{kind}", table=IMAGE_TABLES, kind=["tex", "csv"]),
         expand("results/figures/{figure}.{kind}", figure=IMAGE_FIGURES, kind=["pdf", "png"]),
+        expand("results/statistics/{study}{kind}.csv", study=IMAGE_STUDIES, kind=["", "-ranks"]),
         expand("results/tables/operating-point.{kind}", kind=["tex", "csv"]),
         tuning_tables,
 

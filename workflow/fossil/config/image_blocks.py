@@ -53,6 +53,17 @@ def internal_study(config: Config) -> str:
     return f"{config.image_dataset}-internal"
 
 
+def fold_ratio(config: Config, study: str) -> float | None:
+    """Count the images that test in a fold of a study, per image that trains there.
+
+    Of k folds one tests, and of the others' patients a share v validates: the ratio is (1/k) / ((1 - 1/k) (1 - v)).
+    None where there is one division, or every model predicts the same external images, or data are drawn anew.
+    """
+    tested = {internal_study(config): config.image_folds, f"{config.external_dataset}-refit": config.images.folds}
+    folds = tested.get(study, 1)
+    return 1 / ((folds - 1) * (1 - config.images.validation_fraction)) if folds > 1 else None
+
+
 def operating_points(config: Config) -> str:
     """Name what is measured at other thresholds than one half."""
     return f"{config.image_dataset}-operating-point"

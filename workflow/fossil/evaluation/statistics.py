@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fossil.config import Block, Statistics
+from fossil.evaluation.fold_tests import FOLD_TESTS, analyse_folds
 from fossil.evaluation.paired_tests import analyse_pairs, holm
 from fossil.evaluation.run_values import NO_FOLD, StatisticsError, run_values
 
@@ -30,6 +31,7 @@ def compare(
     statistics: Statistics,
     allow_missing: bool,
     metrics_tested: Sequence[str] | None = None,
+    test_train_ratio: float | None = None,
 ) -> pd.DataFrame:
     """Compare every row of a block with the block's reference, on every metric, over the runs that both have.
 
@@ -44,25 +46,30 @@ def compare(
         Drop a pair of which one run is missing, failed or undefined; then n < n_expected. Otherwise an error.
     metrics_tested : sequence of str or None
         The metrics; None for all that are there.
+    test_train_ratio : float or None
+        Images that test in a fold over images that train there, in a study of several folds that test images of their
+        own; None for every other study. It decides whether there are tests that mind what folds share.
 
     Returns
     -------
     DataFrame
-        One row per block, metric, row and test ("wilcoxon", "permutation"), with the columns `COLUMNS`; none for a
-        block that has its reference only. ``estimate`` and ``effect_size`` are of reference minus method, and
-        `fossil.evaluation.paired_tests.analyse_pairs` describes them and the rest. p_holm is corrected within block,
+        One row per block, metric, row and test ("wilcoxon", "permutation"; with test_train_ratio also "corrected_t",
+        "fold_means"), with the columns `COLUMNS`; none for a block that has its reference only. ``estimate`` and
+        ``effect_size`` are of reference minus method, and `fossil.evaluation.paired_tests.analyse_pairs` and
+        `fossil.evaluation.fold_tests.analyse_folds` describe them and the rest. p_holm is corrected within block,
         metric and test, over the rows that have a p.
 
     Raises
     ------
     StatisticsError
-        Where study or block is absent, a run is there twice, or a pair is incomplete and may not be.
+        Where study or block is absent, a run is there twice, a pair is incomplete and may not be, or there is a
+        test_train_ratio and no folds.
 
     Notes
     -----
     Fold-seed pairs of a cross-validation are not independent: folds share training images, and seeds share folds.
-    p and interval of such pairs are too small and too narrow. Pairs of a study that draws its data anew with each seed
-    are independent.
+    p and interval of such pairs are too small and too narrow, in "wilcoxon" and "permutation"; the other two tests are
+    there for that. Pairs of a study that draws its data anew with each seed are independent.
     """
     rows = metrics[metrics["study"] == study]
     if rows.empty:
@@ -80,20 +87,36 @@ def compare(
         pairs += _pairs(values, block)
     if not pairs:
         return pd.DataFrame(columns=COLUMNS)
-    facts, differences = zip(*pairs, strict=True)
+    facts, differences, folds = zip(*pairs, strict=True)
     compared = pd.DataFrame(facts).assign(study=study)
-    tested = analyse_pairs(differences, expected=compared.pop("expected"), statistics=statistics)
+    expected, folds_expected = compared.pop("expected"), compared.pop("folds_expected")
+    tested = analyse_pairs(differences, expected=expected, statistics=statistics)
+    if test_train_ratio is not None:
+        if any((of_pair == NO_FOLD).any() for of_pair in folds):
+            raise StatisticsError(f"study {study}: a test_train_ratio is that of folds, and these runs have none")
+        further = analyse_folds(
+            *(differences, folds),
+            expected=expected,
+            folds_expected=folds_expected,
+            test_train_ratio=test_train_ratio,
+            statistics=statistics,
+        )
+        tested = pd.concat([tested, further]).sort_values("comparison", kind="stable", ignore_index=True)
     table = tested.join(compared, on="comparison")
     table["p_holm"] = table.groupby(["block", "metric", "test"])["p"].transform(holm)
-    notes = zip(table["warning"], table["note"], strict=True)
+    warnings = table["warning"].mask(table["test"].isin(FOLD_TESTS), "")
+    notes = zip(warnings, table["note"], strict=True)
     return table.assign(note=["; ".join(filter(None, both)) for both in notes])[COLUMNS]
 
 
-def _pairs(values: pd.DataFrame, block: Block) -> Iterator[tuple[dict[str, Any], NDArray[np.float64]]]:
-    """Give what is compared, a metric and row each, and the differences over the runs that are complete."""
+def _pairs(
+    values: pd.DataFrame, block: Block
+) -> Iterator[tuple[dict[str, Any], NDArray[np.float64], NDArray[np.int64]]]:
+    """Give what is compared, a metric and row each, and the differences over the runs that are complete, with folds."""
     warning = _DEPENDENT if (values.index.get_level_values("fold") != NO_FOLD).any() else ""
     reference_at = values.columns.get_loc(block.reference)
     names = values.index.unique("metric")
+    folds = values.index.get_level_values("fold").to_numpy()[: len(values) // len(names)]
     for metric, runs in zip(names, np.split(values.to_numpy(), len(names)), strict=True):
         for row, method_values in zip(block.rows, runs.T, strict=True):
             if row.key == block.reference:
@@ -105,6 +128,6 @@ def _pairs(values: pd.DataFrame, block: Block) -> Iterator[tuple[dict[str, Any],
                 **{"scenario": row.scenario, "method": row.method, "variant": row.variant},
                 "reference_mean": reference.mean() if reference.size else np.nan,
                 "method_mean": method.mean() if method.size else np.nan,
-                **{"expected": len(runs), "warning": warning},
+                **{"expected": len(runs), "folds_expected": len(np.unique(folds)), "warning": warning},
             }
-            yield facts, reference - method
+            yield facts, reference - method, folds[complete]

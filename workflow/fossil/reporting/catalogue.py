@@ -66,6 +66,9 @@ def figures(config: Config, blocks: dict[str, list[Block]]) -> dict[str, Figure]
     if study := blocks.get("synthetic-results"):
         block = study[0]
         add("synthetic-raincloud", "synthetic-results", "metrics", f"Synthetic data, {scenario}", block=block)
+        if len(block.rows) > 2:
+            title = f"Mean ranks over seeds, synthetic data, {scenario}"
+            add("synthetic-ranks", "synthetic-results", "ranks", title, block=block)
         title = f"Validation loss and regret, synthetic data, {scenario}"
         add("regret-trajectories", "synthetic-results", "histories", title, block=block)
         title = f"Weights by class and difficulty, synthetic data, {scenario}"

@@ -63,6 +63,9 @@ def image_figures(config: Config, blocks: dict[str, list[Block]]) -> dict[str, F
             operating_points(config), "metrics", {**points, "recall": config.images.operating_recall}
         ),
     }
+    if len((block := blocks[internal][0]).rows) > 2:
+        title = "mean ranks over folds" if config.image_folds > 1 else "mean ranks over seeds"
+        found["padufes-ranks"] = Figure(internal, "ranks", {"title": title, "block": block})
     if transfer in blocks:
         found["external-tradeoff"] = figure(transfer, f"models trained on {_trained_on(config)}")
     return found
@@ -163,8 +166,8 @@ def _dependence(config: Config, folds: int) -> str:
         return "All seeds share one division of the images: the tests tell of chance in training alone."
     shared = "folds and difficulty scores" if config.images.difficulty_source == "frozen" else "folds"
     return (
-        f"Fold-seed pairs are not independent, since folds share training images and seeds share {shared}: these "
-        "p-values are too small."
+        f"Fold-seed pairs are not independent, since folds share training images and seeds share {shared}: the "
+        "p-values of Wilcoxon's test are too small; those of the corrected one count seeds as divisions of their own."
     )
 
 

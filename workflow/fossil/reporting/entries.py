@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Source = Literal["metrics", "histories", "curves"]
+Source = Literal["metrics", "histories", "curves", "ranks"]
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure: its study, what it draws (the study's metrics or epochs, or the theory's curves) and its options."""
+    """A figure: its study, its options, and what it draws (of the study, but for the curves of the theory)."""
 
     study: str
     source: Source

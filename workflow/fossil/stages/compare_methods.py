@@ -13,12 +13,13 @@ from fossil.files import write_csv
 
 
 class Settings(Strict):
-    """What is compared with what, and how."""
+    """What is compared with what, and how; test_train_ratio is that of folds which test images of their own."""
 
     study: str
     blocks: list[Block]
     statistics: Statistics
     allow_missing_runs: bool
+    test_train_ratio: float | None = None
 
 
 def run(settings: Settings, *, metrics: Path, statistics: Path) -> dict[str, Any]:
@@ -29,6 +30,8 @@ def run(settings: Settings, *, metrics: Path, statistics: Path) -> dict[str, Any
         blocks=settings.blocks,
         statistics=settings.statistics,
         allow_missing=settings.allow_missing_runs,
+        test_train_ratio=settings.test_train_ratio,
     )
     write_csv(statistics, compared)
-    return {"comparisons": len(compared), "missing_pairs": int((compared["n_expected"] - compared["n"]).sum())}
+    of_pairs = compared[compared["test"] != "fold_means"]
+    return {"comparisons": len(compared), "missing_pairs": int((of_pairs["n_expected"] - of_pairs["n"]).sum())}

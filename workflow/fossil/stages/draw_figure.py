@@ -13,6 +13,7 @@ from pydantic import field_validator
 import fossil.reporting.figures
 from fossil.config import Strict
 from fossil.reporting.style import save_figure
+from fossil.reporting.tables.statistics import read_statistics
 
 
 class Settings(Strict):
@@ -32,11 +33,15 @@ class Settings(Strict):
 
 
 def run(settings: Settings, *, tables: list[Path], pdf: Path, png: Path) -> None:
-    """Read the tables (Parquet), one below the other, and write the figure as PDF and PNG."""
+    """Read the tables (Parquet, statistics CSV), one below the other, and write the figure as PDF and PNG."""
     if not tables:
         what = "none of its runs is there; set allow_missing_runs: false, so that they are made"
         raise ValueError(f"{settings.figure}: {what}")
     module = importlib.import_module(f"fossil.reporting.figures.{settings.figure}")
     options = module.Options.model_validate(settings.options)
-    table = pd.concat([pd.read_parquet(path) for path in tables], ignore_index=True)
+    table = pd.concat([_read(path) for path in tables], ignore_index=True)
     save_figure(module.draw(table, options), pdf, png)
+
+
+def _read(path: Path) -> pd.DataFrame:
+    return read_statistics(path) if path.suffix == ".csv" else pd.read_parquet(path)

@@ -82,7 +82,8 @@ def effect_notes(tests: pd.DataFrame, metric: str) -> list[str]:
             "cells. Averages hide interactions, and these are averages too."
         )
     compared = f"of the difference in {plain_heading(metric)} over seeds"
-    notes.append(tests_note(tests, corrected_over=[count for _, count in sizes], compared=compared, group="part"))
+    counts = [count for _, count in sizes]
+    notes.append(tests_note(tests, corrected_over=counts, compared=compared, group="part", resampled=False))
     if sizes and tests["exact"].all():
         notes.append("Bootstrap intervals of so few seeds are too narrow; the tests are exact.")
     return [*notes, few_pairs_note(tests), holm_floor_note(sizes, group="part")]

@@ -46,7 +46,9 @@ def bold_sentence(blocks: Sequence[Block]) -> str:
     )
 
 
-def tests_note(tests: pd.DataFrame, *, corrected_over: Sequence[int], compared: str, group: str) -> str:
+def tests_note(
+    tests: pd.DataFrame, *, corrected_over: Sequence[int], compared: str, group: str, resampled: bool
+) -> str:
     """Say what p-values are; nothing where there are none.
 
     Parameters
@@ -59,32 +61,47 @@ def tests_note(tests: pd.DataFrame, *, corrected_over: Sequence[int], compared: 
         What they are of, in LaTeX.
     group : str
         What blocks are called.
+    resampled : bool
+        Whether the second test is the corrected resampled t-test; the tests are then Wilcoxon's alone.
     """
     if tests["p"].isna().all():
         return ""
-    flips = "both exact" if tests["exact"].all() else "with random flips where 2$^n$ are too many"
+    random = "with random flips where 2$^n$ are too many"
+    if resampled:
+        kinds = (
+            f"Wilcoxon signed-rank test (Wilc.), {'exact' if tests['exact'].all() else random}, which takes pairs of "
+            r"fold and seed for independent, and corrected resampled $t$-test (Corr.~$t$; Nadeau and Bengio 2003, "
+            "Machine Learning 52:239--281), which allows for the training images that folds share"
+        )
+    else:
+        kinds = (
+            "Wilcoxon signed-rank test (Wilc.) and sign-flip permutation test (Perm.), "
+            f"{'both exact' if tests['exact'].all() else random}"
+        )
     counts = list(dict.fromkeys(corrected_over))
     block = f"a {group} and" if len(corrected_over) > 1 else "a"
     return (
-        f"$p$-values are two-sided, {compared}: Wilcoxon signed-rank test (Wilc.) and sign-flip permutation test "
-        f"(Perm.), {flips}. Holm: the $p$ to its left, corrected within {block} test over "
+        f"$p$-values are two-sided, {compared}: {kinds}. Holm: the $p$ to its left, corrected within {block} test over "
         f"{' or '.join(map(str, counts))} comparison{'s' if counts != [1] else ''}."
     )
 
 
-def few_pairs_note(tests: pd.DataFrame) -> str:
-    """Say where pairs are too few for a p that is usually called significant; tests : n, n_expected."""
+def few_pairs_note(tests: pd.DataFrame, *, whose: str = "") -> str:
+    """Say where pairs are too few for a p that is usually called significant; tests : n, n_expected.
+
+    ``whose`` stands before p where not all tests have such a bound, as "Wilcoxon ".
+    """
     notes = []
     for n in sorted(set(tests["n"])):
         smallest = 2 / 2**n
         if n and smallest > _CALLED_SIGNIFICANT:
-            notes.append(f"With $n$~=~{n} no $p$ can be below {number(smallest, 3)}, whatever the data.")
+            notes.append(f"With $n$~=~{n} no {whose}$p$ can be below {number(smallest, 3)}, whatever the data.")
     if (tests["n"] < tests["n_expected"]).any():
         notes.append("Tests use the runs that both sides have.")
     return " ".join(notes)
 
 
-def holm_floor_note(sizes: Sequence[tuple[int, int]], *, group: str) -> str:
+def holm_floor_note(sizes: Sequence[tuple[int, int]], *, group: str, whose: str = "") -> str:
     """Say where so many comparisons of so few pairs are corrected that no Holm p is usually called significant.
 
     Parameters
@@ -94,13 +111,15 @@ def holm_floor_note(sizes: Sequence[tuple[int, int]], *, group: str) -> str:
         2/2^n.
     group : str
         What blocks are called.
+    whose : str
+        As in `few_pairs_note`.
     """
     floors = {(n, count): min(1.0, count * 2 / 2**n) for n, count in sizes if count > 1}
     high = {size: floor for size, floor in floors.items() if floor > _CALLED_SIGNIFICANT}
     if not high:
         return ""
     said = [
-        f"with $n$~=~{n} and {count} comparisons no Holm $p$ can be below {number(floor, 3)}"
+        f"with $n$~=~{n} and {count} comparisons no Holm {whose}$p$ can be below {number(floor, 3)}"
         for (n, count), floor in high.items()
     ]
     sentence = f"W{', '.join(said)[1:]}"

@@ -1,4 +1,4 @@
-"""Read what was compared, and how large effects are."""
+"""Read what was compared and ranked, and how large effects are."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 import pandas as pd
 
 _TEXT = (
-    *("study", "block", "metric", "scenario", "method", "variant", "reference", "test", "note"),
+    *("study", "block", "metric", "scenario", "method", "variant", "reference", "test", "note", "unit"),
     *("scope", "factor", "level", "base"),
 )
 
 
 def read_statistics(path: Path) -> pd.DataFrame:
-    """Read comparisons or effects (CSV): names as they are written, all else as numbers, NaN where a field is empty.
+    """Read comparisons, effects or ranks (CSV): names as they are written, all else as numbers, NaN for an empty field.
 
     A scenario may be called "9" or "nan", and a level is often a number: pandas would read numbers and NaN.
     """

@@ -41,7 +41,15 @@ from fossil.reporting.tables.printed import (
     printed_metrics,
     regret_gap,
 )
-from fossil.reporting.tables.summary import P_COLUMNS, p_values, shown_statistics, study_of, summarise
+from fossil.reporting.tables.summary import (
+    FOLD_P_COLUMNS,
+    P_COLUMNS,
+    minds_folds,
+    p_values,
+    shown_statistics,
+    study_of,
+    summarise,
+)
 
 TESTED = "balanced_accuracy"
 """The metric whose p-values the tables show."""
@@ -49,16 +57,20 @@ TESTED = "balanced_accuracy"
 _COMPARE = r"$^\ast$"
 _SET_GAP = r"@{\hspace{5pt}}"
 _PRINTED_TESTS = {"p_wilcoxon": "Wilc.", "p_permutation": "Perm.", "p_aurc": "AURC"}
-_P_HEADINGS = ("Wilc.", "Holm", "Perm.", "Holm")
+_P_HEADINGS = {
+    **{"p_wilcoxon": "Wilc.", "p_permutation": "Perm.", "p_corrected_t": r"Corr.\\$t$"},
+    **dict.fromkeys(("p_wilcoxon_holm", "p_permutation_holm", "p_corrected_t_holm"), "Holm"),
+}
 
 
 @dataclass(frozen=True)
 class _Layout:
-    """Columns of the print: measured metrics, printed metrics, tests whose p the paper prints; decimals at least."""
+    """Columns of the print: measured and printed metrics, p that the paper prints, p that are measured; decimals."""
 
     measured: list[str]
     printed: list[str]
     printed_p: list[str]
+    measured_p: Sequence[str]
     decimals: int
 
     @property
@@ -69,7 +81,7 @@ class _Layout:
     @property
     def sets(self) -> list[Sequence[str]]:
         """Columns in sets that are set apart: measured, printed where there are any, p-values."""
-        return list(filter(None, [self.measured, [*self.printed, *self.printed_p], P_COLUMNS]))
+        return list(filter(None, [self.measured, [*self.printed, *self.printed_p], self.measured_p]))
 
     @property
     def width(self) -> int:
@@ -111,10 +123,10 @@ def study_table(
     Returns
     -------
     DataFrame
-        table; what `summarise` and `printed_columns` give, with `P_COLUMNS` of balanced accuracy against the block's
-        reference before the paper's p-values; data: "synthetic" or the image data set.
+        table; what `summarise` and `printed_columns` give, with what `p_values` gives of balanced accuracy against the
+        block's reference before the paper's p-values; data: "synthetic" or the image data set.
     str
-        A LaTeX table environment.
+        A LaTeX table environment, with the p-values `P_COLUMNS`, or `FOLD_P_COLUMNS` where the statistics have them.
 
     Raises
     ------
@@ -130,7 +142,7 @@ def study_table(
     summary.insert(0, "table", table)
     summary["data"] = [scenario if scenario in DATASETS else "synthetic" for scenario in summary["scenario"]]
     require_named_data(summary["data"], title)
-    layout = _layout(printed, columns)
+    layout = _layout(printed, columns, FOLD_P_COLUMNS if minds_folds(shown) else P_COLUMNS)
     body = [
         rf"\begin{{tabular}}{{@{{}}l{_SET_GAP.join('c' * len(columns) for columns in layout.sets)}@{{}}}}",
         r"\toprule",
@@ -155,7 +167,7 @@ def study_table(
     return summary, tex
 
 
-def _layout(printed: pd.DataFrame, columns: Sequence[str]) -> _Layout:
+def _layout(printed: pd.DataFrame, columns: Sequence[str], measured_p: Sequence[str]) -> _Layout:
     there = printed_metrics(printed)
     # The paper's dynamic regret is 1 - balanced accuracy, so it stands where the balanced error does.
     places = ["dynamic_regret" if m == "balanced_error" else m for m in columns if m != "dynamic_regret"]
@@ -166,6 +178,7 @@ def _layout(printed: pd.DataFrame, columns: Sequence[str]) -> _Layout:
         measured=list(columns),
         printed=ordered + [metric for metric in there if metric not in ordered],
         printed_p=[name for name in PRINTED_P if (printed[f"{name}_printed"] != "").any()],
+        measured_p=measured_p,
         decimals=printed_decimals(printed),
     )
 
@@ -178,8 +191,8 @@ def _head(layout: _Layout) -> list[str]:
     headings += [_printed_heading(metric, layout) for metric in layout.printed]
     headings += [rf"$p$\\{_PRINTED_TESTS[name]}" for name in layout.printed_p]
     return [
-        *groups_over([*groups, (len(P_COLUMNS), "$p$ against the reference")]),
-        row([*map(stacked, headings), *_P_HEADINGS]),
+        *groups_over([*groups, (len(layout.measured_p), "$p$ against the reference")]),
+        row(map(stacked, [*headings, *(_P_HEADINGS[name] for name in layout.measured_p)])),
     ]
 
 
@@ -217,7 +230,8 @@ def _block_lines(summary: pd.DataFrame, block: Block, layout: _Layout, *, many: 
     lines = [r"\midrule", *_title_lines(rows, block, layout, many=many)]
     for i, entry in enumerate(rows.itertuples()):
         reference = block.rows[i].key == block.reference
-        ps = [spanning(len(P_COLUMNS), "reference")] if reference else [p_cell(getattr(entry, n)) for n in P_COLUMNS]
+        shown = layout.measured_p
+        ps = [spanning(len(shown), "reference")] if reference else [p_cell(getattr(entry, name)) for name in shown]
         lines += entry_lines(entry, [*(cells[i] for cells in upper), *ps], [cells[i] for cells in lower])
     return lines
 
@@ -249,18 +263,23 @@ def _paper_notes(printed: pd.DataFrame, layout: _Layout) -> list[str]:
 def _test_notes(shown: dict[tuple[str, str], pd.DataFrame], blocks: Sequence[Block]) -> list[str]:
     if not shown:
         return []
-    tests = pd.concat(shown.values())
-    measured = [[found for (name, _), found in shown.items() if name == block.name] for block in blocks]
+    resampled = minds_folds(shown)
+    # A t has no smallest p, so what is said of few pairs is said of the other test.
+    floored = {place: found.loc[["wilcoxon"]] if resampled else found for place, found in shown.items()}
+    tests = pd.concat(floored.values())
+    measured = [[found for (name, _), found in floored.items() if name == block.name] for block in blocks]
     # A row without pairs has no p, and is none of those that Holm corrects over.
     counted = [[found for found in of_block if found["p"].notna().all()] for of_block in measured]
     sizes = [(max(found["n"].max() for found in of_block), len(of_block)) for of_block in filter(None, counted)]
+    whose = "Wilcoxon " if resampled else ""
     return [
         tests_note(
             tests,
             corrected_over=[count for _, count in sizes],
             compared="of Bal. acc. against the row marked reference",
             group="block",
+            resampled=resampled,
         ),
-        few_pairs_note(tests),
-        holm_floor_note(sizes, group="block"),
+        few_pairs_note(tests, whose=whose),
+        holm_floor_note(sizes, group="block", whose=whose),
     ]

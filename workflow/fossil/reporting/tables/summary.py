@@ -11,6 +11,13 @@ from fossil.config import Block, Row
 from fossil.reporting.tables.columns import TableError
 
 P_COLUMNS = ("p_wilcoxon", "p_wilcoxon_holm", "p_permutation", "p_permutation_holm")
+"""p-values that a table shows."""
+
+FOLD_P_COLUMNS = ("p_wilcoxon", "p_wilcoxon_holm", "p_corrected_t", "p_corrected_t_holm")
+"""p-values that a table of a study in folds shows, whose statistics have the tests that mind what folds share."""
+
+_TESTS = ("wilcoxon", "permutation")
+_FOLD_TESTS = (*_TESTS, "corrected_t", "fold_means")
 
 _ROW = ["scenario", "method", "variant"]
 _RUN = ["fold", "seed"]
@@ -85,33 +92,43 @@ def shown_statistics(
     -------
     dict
         By block and key of the row: what `fossil.evaluation.statistics` found, indexed by test ("permutation",
-        "wilcoxon"). The reference has none.
+        "wilcoxon", of a study in folds also "corrected_t", "fold_means"). The reference has none.
 
     Raises
     ------
     TableError
-        Where a row was not compared with the reference by each test.
+        Where a row was not compared with the reference by each test that there is of the study.
     """
     mine = statistics[(statistics["study"] == study) & (statistics["metric"] == metric)]
+    tests = _FOLD_TESTS if set(mine["test"]) - set(_TESTS) else _TESTS
     return {
-        (block.name, row.key): _comparison(mine, block, row)
+        (block.name, row.key): _comparison(mine, block, row, tests)
         for block in blocks
         for row in block.rows
         if row.key != block.reference
     }
 
 
+def minds_folds(shown: dict[tuple[str, str], pd.DataFrame]) -> bool:
+    """Say whether comparisons have the tests that mind what folds share."""
+    return any("corrected_t" in tests.index for tests in shown.values())
+
+
 def p_values(shown: dict[tuple[str, str], pd.DataFrame], blocks: Sequence[Block]) -> pd.DataFrame:
-    """Arrange p-values as columns `P_COLUMNS`, a row for each row of each block; NaN for references."""
+    """Arrange p-values of all tests, a row for each row of each block; NaN for references.
+
+    The columns are `P_COLUMNS`, and of a study in folds then those of its further tests, named alike.
+    """
+    names = _FOLD_TESTS if minds_folds(shown) else _TESTS
+    columns = {f"p_{test}{suffix}": (test, f"p{suffix}") for test in names for suffix in ("", "_holm")}
     rows = []
     for block in blocks:
         for row in block.rows:
             tests = shown.get((block.name, row.key))
             if tests is None:
-                rows.append(dict.fromkeys(P_COLUMNS, np.nan))
-                continue
-            values = [tests.at[test, name] for test in ("wilcoxon", "permutation") for name in ("p", "p_holm")]
-            rows.append(dict(zip(P_COLUMNS, map(float, values), strict=True)))
+                rows.append(dict.fromkeys(columns, np.nan))
+            else:
+                rows.append({column: float(tests.at[place]) for column, place in columns.items()})
     return pd.DataFrame(rows)
 
 
@@ -131,7 +148,7 @@ def _of_block(metrics: pd.DataFrame, block: Block, names: list[str]) -> list[dic
     return entries
 
 
-def _comparison(statistics: pd.DataFrame, block: Block, row: Row) -> pd.DataFrame:
+def _comparison(statistics: pd.DataFrame, block: Block, row: Row, tests: tuple[str, ...]) -> pd.DataFrame:
     found = statistics[
         (statistics["block"] == block.name)
         & (statistics["reference"] == block.reference)
@@ -139,9 +156,9 @@ def _comparison(statistics: pd.DataFrame, block: Block, row: Row) -> pd.DataFram
         & (statistics["method"] == row.method)
         & (statistics["variant"] == row.variant)
     ].set_index("test")
-    if sorted(found.index) != ["permutation", "wilcoxon"]:
+    if sorted(found.index) != sorted(tests):
         raise TableError(
             f"block {block.name}, row {row.key}: the statistics have tests {list(found.index)} against "
-            f"{block.reference}, not one of each of permutation and wilcoxon. Compare these blocks anew"
+            f"{block.reference}, not one of each of {', '.join(sorted(tests))}. Compare these blocks anew"
         )
     return found

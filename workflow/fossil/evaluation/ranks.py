@@ -1,0 +1,162 @@
+"""Mean ranks of the rows of a block, and whether they differ: the tests of Friedman and Nemenyi."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+
+from fossil.config import Block
+from fossil.evaluation.run_values import StatisticsError, run_values
+
+HIGHER_IS_BETTER = {
+    "auc": True,
+    "balanced_accuracy": True,
+    "g_mean": True,
+    "f1": True,
+    "recall": True,
+    "dynamic_regret": False,
+}
+"""Metrics by which rows are ranked, and whether rank 1 has the highest value or the lowest."""
+
+COLUMNS = [
+    *("study", "block", "metric", "scenario", "method", "variant", "mean_rank", "n", "n_expected", "k"),
+    *("chi2", "p_friedman", "f", "p_iman_davenport", "critical_difference", "alpha", "unit"),
+]
+
+# Values that are equal but for rounding tie.
+_DECIMALS = 12
+# The test needs three rows: two are compared by the signed ranks of their differences.
+_FEWEST = 3
+
+_Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Friedman:
+    """Statistics of Friedman's test, and of Iman and Davenport's form of it, with their p; NaN where there are none."""
+
+    chi2: float
+    p_chi2: float
+    f: float
+    p_f: float
+
+
+def unit_ranks(values: _Array, *, higher_is_better: bool) -> _Array:
+    """Rank the k rows within each of n units, from 1 for the best, ties at their mean rank; shape (n, k)."""
+    rounded = np.round(values, _DECIMALS)
+    return stats.rankdata(-rounded if higher_is_better else rounded, axis=-1)
+
+
+def friedman(ranks: _Array) -> Friedman:
+    """Test whether k rows have the same rank in expectation.
+
+    Friedman's chi2 with k - 1 degrees of freedom, corrected for ties, and from it Iman and Davenport's
+    F = (n - 1) chi2 / (n (k - 1) - chi2) with k - 1 and (k - 1)(n - 1), which is less conservative (Demsar 2006, JMLR
+    7:1-30, section 3.2.2). Both distributions are approximations for many units: Demsar asks for more than 10, of more
+    than 5 rows.
+
+    Parameters
+    ----------
+    ranks : array, shape (n, k)
+        Of each unit; k at least 3.
+
+    Returns
+    -------
+    Friedman
+        All NaN with fewer than two units. Where all rows tie in every unit chi2 and F are 0 and p is 1; where all units
+        agree F is infinite.
+    """
+    n, k = ranks.shape
+    if n < 2:
+        return Friedman(np.nan, np.nan, np.nan, np.nan)
+    if (np.ptp(ranks, axis=-1) == 0).all():
+        return Friedman(0.0, 1.0, 0.0, 1.0)
+    chi2, p_chi2 = map(float, stats.friedmanchisquare(*ranks.T))
+    left = n * (k - 1) - chi2
+    f = (n - 1) * chi2 / left if left > _tolerance(n, k) else np.inf
+    return Friedman(chi2, p_chi2, f, float(stats.f.sf(f, k - 1, (k - 1) * (n - 1))))
+
+
+def critical_difference(*, rows: int, units: int, alpha: float) -> float:
+    """Give the difference from which on two mean ranks differ at level alpha, of all pairs of rows at once.
+
+    Nemenyi's test: q sqrt(k (k + 1) / (6 n)), q being the studentized range of k rows and infinitely many degrees of
+    freedom over the root of 2 (Demsar 2006, section 3.2.2); NaN without units.
+    """
+    if not units:
+        return np.nan
+    q = float(stats.studentized_range.ppf(1 - alpha, rows, np.inf)) / np.sqrt(2)
+    return float(q * np.sqrt(rows * (rows + 1) / (6 * units)))
+
+
+def rank_rows(
+    metrics: pd.DataFrame, *, study: str, blocks: Sequence[Block], alpha: float, allow_missing: bool
+) -> pd.DataFrame:
+    """Rank the rows of every block of three rows or more, by each of the metrics `HIGHER_IS_BETTER` that are there.
+
+    The units are the seeds, or, where there are several folds, these: a row then has its means over seeds, since
+    fold-seed pairs are not independent.
+
+    Parameters
+    ----------
+    metrics : DataFrame
+        Long: study, scenario, method, variant, fold (missing in a study without folds), seed, metric, value, status.
+    alpha : float
+        Level of the critical difference.
+    allow_missing : bool
+        Leave out a seed in which a row is missing, failed or undefined, in its fold if there are several; then a fold
+        without any seed is left out, and n < n_expected. Otherwise an error.
+
+    Returns
+    -------
+    DataFrame
+        One row per block, metric and row, with the columns `COLUMNS`: the mean rank over n units (1 is the best; NaN
+        without units), and of the k rows together what `friedman` and `critical_difference` give.
+
+    Raises
+    ------
+    StatisticsError
+        Where the study is absent, a run is there twice, or missing and may not be.
+    """
+    mine = metrics[metrics["study"] == study]
+    if mine.empty:
+        raise StatisticsError(f"study {study}: no rows. Give the metrics of that study")
+    names = [name for name in HIGHER_IS_BETTER if (mine["metric"] == name).any()]
+    rows: list[dict[str, Any]] = []
+    for block in blocks:
+        if len(block.rows) < _FEWEST:
+            continue
+        keys = [row.key for row in block.rows]
+        values = run_values(mine, keys=keys, seeds=block.seeds, names=names, allow_missing=allow_missing)
+        for metric in names:
+            rows += _of_metric(values.loc[metric], block, metric, alpha)
+    return pd.DataFrame(rows, columns=COLUMNS[1:]).assign(study=study)[COLUMNS]
+
+
+def _of_metric(values: pd.DataFrame, block: Block, metric: str, alpha: float) -> Iterator[dict[str, Any]]:
+    unit = "fold" if len(values.index.unique("fold")) > 1 else "seed"
+    complete = values.dropna().groupby(unit).mean().to_numpy()
+    n, k = complete.shape
+    ranks = unit_ranks(complete, higher_is_better=HIGHER_IS_BETTER[metric])
+    found = friedman(ranks)
+    shared = {
+        **{"n": n, "n_expected": len(values.index.unique(unit)), "k": k},
+        **{"chi2": found.chi2, "p_friedman": found.p_chi2, "f": found.f, "p_iman_davenport": found.p_f},
+        "critical_difference": critical_difference(rows=k, units=n, alpha=alpha),
+        **{"alpha": alpha, "unit": unit},
+    }
+    means = ranks.mean(axis=0) if n else np.full(k, np.nan)
+    for row, mean_rank in zip(block.rows, means, strict=True):
+        key = {"scenario": row.scenario, "method": row.method, "variant": row.variant}
+        yield {"block": block.name, "metric": metric, **key, "mean_rank": float(mean_rank), **shared}
+
+
+def _tolerance(n: int, k: int) -> float:
+    """Say how far a chi2 of perfect agreement, n (k - 1), may be off by rounding."""
+    return 1e-9 * n * k

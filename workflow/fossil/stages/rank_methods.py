@@ -1,0 +1,34 @@
+"""Rank the rows of every block of a study, and test whether their mean ranks differ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fossil.config import Block, Strict
+from fossil.evaluation.ranks import rank_rows
+from fossil.files import write_csv
+
+
+class Settings(Strict):
+    """What is ranked, and the level of the critical difference."""
+
+    study: str
+    blocks: list[Block]
+    alpha: float
+    allow_missing_runs: bool
+
+
+def run(settings: Settings, *, metrics: Path, ranks: Path) -> dict[str, Any]:
+    """Read the metrics (Parquet), write mean ranks and tests (CSV); returns how many rows and how many lack units."""
+    ranked = rank_rows(
+        pd.read_parquet(metrics),
+        study=settings.study,
+        blocks=settings.blocks,
+        alpha=settings.alpha,
+        allow_missing=settings.allow_missing_runs,
+    )
+    write_csv(ranks, ranked)
+    return {"rows": len(ranked), "lacking": int((ranked["n"] < ranked["n_expected"]).sum())}
