@@ -10,7 +10,11 @@
 #   results/tables/    results/figures/
 #   results/theory.csv the paper's statements, checked, and their curves -> draw_theory
 #
-# Targets: all (default), synthetic, images, theory, datasets.
+#   results/tables/env.*  the machines             -> tabulate_environment
+#   results/summary.md what came out, on a page    -> summarise_results
+#   results/paper/     a LaTeX document of it all  -> write_paper, typeset_paper
+#
+# Targets: all (default), synthetic, images, theory, datasets, paper.
 
 
 configfile: "config/config.yaml"
@@ -18,11 +22,13 @@ configfile: "config/config.yaml"
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/common_images.smk"
+include: "workflow/rules/common_paper.smk"
 include: "workflow/rules/synthetic.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/images.smk"
 include: "workflow/rules/evaluate.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/paper.smk"
 
 
 if workflow.output_settings.dryrun:
@@ -38,6 +44,7 @@ localrules:
     synthetic,
     images,
     theory,
+    paper,
 
 
 rule all:
@@ -46,7 +53,11 @@ rule all:
         rules.synthetic.input,
         rules.images.input,
         rules.theory.input,
+        expand("results/tables/env.{kind}", kind=["tex", "csv"]),
+        rules.write_paper.output.document,
+        rules.summarise_results.output.summary,
 
 
 onsuccess:
     print("\nDone. results/README.md says what each file is.")
+    say_findings(Path("results/summary.md"))

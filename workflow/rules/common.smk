@@ -34,6 +34,7 @@ from fossil.digest import code_digest, listing_digest, table_digest
 from fossil.plan import plan_images
 from fossil.reporting.catalogue import figures, tables
 from fossil.reporting.catalogue_images import dataset_description, difficulty_description, operating_point_notes
+from fossil.reporting.study_facts import PHANTOM_SENTENCE, is_drawn, study_facts
 
 # Jobs run the package of this checkout with the Python that runs Snakemake, unless a software environment is deployed,
 # which then comes first on the path.

@@ -230,8 +230,7 @@ rule images:
         expand("results/tables/{scored}.{kind}", scored=SCORED, kind=["tex", "csv"]),
         expand("results/tables/{table}.{kind}", table=IMAGE_TABLES, kind=["tex", "csv"]),
         expand("results/figures/{figure}.{kind}", figure=IMAGE_FIGURES, kind=["pdf", "png"]),
-        expand("results/tables/operating-point.{kind}", kind=["tex", "csv"]),
-        tuning_tables,
+        expand("results/tables/{table}.{kind}", table=["operating-point", *SEARCH_TABLES], kind=["tex", "csv"]),
 
 
 rule theory:

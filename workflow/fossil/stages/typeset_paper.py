@@ -1,0 +1,51 @@
+"""Set the document of all tables and figures as PDF."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from fossil.config import Strict
+from fossil.files import atomic_path
+from fossil.logs import logger
+
+
+class TypesettingError(RuntimeError):
+    """LaTeX is not there or stopped; the message says what to do."""
+
+
+class Settings(Strict):
+    """There is nothing to set."""
+
+
+def run(settings: Settings, *, document: Path, pdf: Path) -> dict[str, Any]:
+    """Run latexmk on the document and keep the PDF alone; pages and the widest overfull box go into the record."""
+    program = shutil.which("latexmk")
+    if program is None or shutil.which("pdflatex") is None:
+        raise TypesettingError(
+            "latexmk and pdflatex are needed to set results/paper/paper.pdf, and one of them is not installed; on "
+            "Debian or Ubuntu: apt-get install latexmk texlive-latex-recommended"
+        )
+    with TemporaryDirectory() as folder:
+        options = ["-norc", "-cd", "-pdf", "-interaction=nonstopmode", "-halt-on-error", f"-outdir={folder}"]
+        done = subprocess.run([program, *options, str(document)], check=False)  # noqa: S603
+        made, log = Path(folder, document.stem).with_suffix(".pdf"), Path(folder, document.stem).with_suffix(".log")
+        text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+        if done.returncode:
+            errors = [line for line in text.splitlines() if line.startswith("!")]
+            raise TypesettingError(f"latexmk stopped at {document}: {errors[0] if errors else 'see the log'}")
+        with atomic_path(pdf) as temporary:
+            shutil.copyfile(made, temporary)
+    return _facts(text)
+
+
+def _facts(log: str) -> dict[str, Any]:
+    overfull = max(map(float, re.findall(r"^Overfull \\[hv]box \(([\d.]+)pt", log, flags=re.MULTILINE)), default=0.0)
+    pages = re.search(r"\((\d+) pages?", log)
+    facts = {"pages": int(pages.group(1)) if pages else 0, "overfull_pt": overfull}
+    logger.info("%d pages, the widest overfull box %.1f pt", facts["pages"], overfull)
+    return facts
