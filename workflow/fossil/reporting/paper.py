@@ -15,14 +15,16 @@ _PREAMBLE = r"""% Made by the pipeline. Tables and figures are read from the fol
 \pdftrailerid{}
 \usepackage[margin=1in]{geometry}
 \usepackage{amsmath,amssymb,array,booktabs,graphicx,longtable}
-\usepackage[hidelinks]{hyperref}
-\setcounter{topnumber}{6}
-\setcounter{totalnumber}{8}
-\renewcommand{\topfraction}{0.95}
-\renewcommand{\textfraction}{0.02}
+\usepackage[colorlinks,allcolors=blue]{hyperref}
+% As many floats on a page as fit, from its top.
+\setcounter{topnumber}{9}
+\setcounter{totalnumber}{9}
+\renewcommand{\topfraction}{1}
+\renewcommand{\textfraction}{0}
+\renewcommand{\floatpagefraction}{0.8}
+\makeatletter\setlength{\@fptop}{0pt}\setlength{\@fpsep}{20pt}\makeatother
 \setlength{\parindent}{0pt}
-\setlength{\parskip}{6pt}
-\graphicspath{{../figures/}}"""
+\setlength{\parskip}{6pt}"""
 
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Theory": ("theory",),
@@ -40,8 +42,10 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Claims of the paper": ("claims",),
     "Environment": ("env",),
 }
-"""Sections in their order: names of tables and figures, or patterns of names. A name goes where it is named first in
-full, or else to the first pattern that it fits."""
+"""Sections in their order, with names of tables and figures or patterns of them.
+
+A name goes where it is named in full, or else to the first pattern that it fits, and to further results last.
+"""
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,7 @@ def paper_document(
 def _first_page(facts: Mapping[str, str], warning: str) -> Iterator[str]:
     yield r"\begin{tabular}{@{}>{\raggedright\arraybackslash}p{0.22\linewidth}p{0.74\linewidth}@{}}"
     for heading, text in facts.items():
-        yield rf"\textbf{{{escape(heading)}}} & {escape(text)} \\[3pt]"
+        yield rf"\textbf{{{escape(heading)}}} & {escape(text)} \\ \addlinespace[3pt]"
     yield r"\end{tabular}"
     if warning:
         yield rf"\par\medskip\textbf{{{escape(warning)}}}"
@@ -129,7 +133,7 @@ def _figure(picture: Picture) -> list[str]:
     return [
         r"\begin{figure}[!ht]",
         r"\centering",
-        rf"\includegraphics[width=\linewidth,height=0.8\textheight,keepaspectratio]{{{picture.name}.pdf}}",
+        rf"\includegraphics[width=\linewidth,height=0.8\textheight,keepaspectratio]{{../figures/{picture.name}.pdf}}",
         rf"\caption{{{escape(picture.caption)}}}",
         rf"\label{{fig:{picture.name}}}",
         r"\end{figure}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fossil.config import DATASETS, METHODS, PHANTOMS, Config
-from fossil.config.tuning import candidates, searches
+from fossil.config.tuning import VARIANT_LABELS, candidates, searches
 from fossil.reporting.catalogue_images import dataset_description
 
 PHANTOM_SENTENCE = (
@@ -45,12 +45,13 @@ def _of_synthetic(config: Config) -> dict[str, str]:
 def _of_images(config: Config) -> dict[str, str]:
     images, training = config.images, config.images.training
     folds = f"{config.image_folds} folds" if config.image_folds > 1 else "one division"
-    variants = ", ".join("as configured" if variant == "baseline" else variant for variant in images.variants)
+    variants = "; ".join(VARIANT_LABELS[variant] or "as configured" for variant in images.variants)
     found = {
         "Image data": f"{dataset_description(config, config.image_dataset)}; {folds}, {_seeds(images.seeds)}",
         "Network": f"{training.backbone} at {training.size} pixels, "
         f"{_WEIGHTS.get(images.weights, 'from weights of a file')}, {training.epochs} epochs",
-        "Methods on images": f"{_labels(images.methods)}; {variants}",
+        "Methods on images": _labels(images.methods),
+        "Their options": variants,
     }
     if (external := config.external_dataset) is not None:
         ways = ["models of the image data are tried on it"] * images.transfer + [
@@ -69,4 +70,5 @@ def _seeds(seeds: list[int]) -> str:
 
 
 def _labels(methods: list[str]) -> str:
-    return ", ".join(METHODS[name].label for name in methods)
+    """Name methods; a label may hold a comma."""
+    return "; ".join(METHODS[name].label for name in methods)

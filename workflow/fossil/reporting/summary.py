@@ -78,7 +78,7 @@ def summary_page(
             _image_finding(tables.internal, drawn=drawn),
         )
     ]
-    said = f"p: Wilcoxon of {_JUDGED.replace('_', ' ')} against the row without one; in brackets by Holm."
+    said = f"p: Wilcoxon of {_JUDGED.replace('_', ' ')} against the row that has none; in brackets by Holm."
     for title, table, columns in (
         (f"Synthetic data, {headline}, all methods on the same data", synthetic, _COLUMNS),
         ("Images, trained and tested in folds", tables.internal, _COLUMNS),
@@ -106,9 +106,10 @@ def _best_finding(table: pd.DataFrame | None, headline: str) -> str:
         return f"Synthetic data, {headline}: fewer than two methods have runs, so that none is the best."
     first, second = ranked.iloc[0], ranked.iloc[1]
     ahead = first[f"{_JUDGED}_mean"] - second[f"{_JUDGED}_mean"]
+    distance = f"{ahead:.3f} above the next," if round(ahead, 3) else "level with"
     return (
         f"Synthetic data, {headline}: {first['label']} has the highest balanced accuracy, "
-        f"{_mean_and_deviation(first, _JUDGED)}, {ahead:.3f} above the next, {second['label']}."
+        f"{_mean_and_deviation(first, _JUDGED)}, {distance} {second['label']}."
     )
 
 
@@ -126,8 +127,8 @@ def _weights_finding(table: pd.DataFrame | None, headline: str, reference: str) 
     verdict = "is told apart" if corrected < _LEVEL else "cannot be told apart"
     return (
         f"{start}{ours['label']} has {abs(ahead):.3f} {'more' if ahead >= 0 else 'less'} balanced accuracy than class "
-        f"weights by inverse frequency ({weights['label']}), which {verdict} from chance at {_LEVEL:g}: Wilcoxon "
-        f"p = {_p(p)}, {_p(corrected)} by Holm."
+        f"weights by inverse frequency ({weights['label']}), a difference that {verdict} from chance at {_LEVEL:g}: "
+        f"Wilcoxon p = {_p(p)}, {_p(corrected)} by Holm."
     )
 
 
@@ -137,7 +138,8 @@ def _image_finding(table: pd.DataFrame | None, *, drawn: bool) -> str:
     if ranked is None or ranked.empty:
         return f"{start}: there are no runs."
     best = ranked.loc[ranked[f"{_JUDGED}_mean"].idxmax()]
-    text = f"{start}: {best['label']} has the highest balanced accuracy, {_mean_and_deviation(best, _JUDGED)}"
+    level = ranked[(best[f"{_JUDGED}_mean"] - ranked[f"{_JUDGED}_mean"]).round(3) == 0]["label"]
+    text = f"{start}: the highest balanced accuracy is {_mean_and_deviation(best, _JUDGED)}, of {' and '.join(level)}"
     tested = ranked.dropna(subset=["p_wilcoxon_holm"])
     apart = int((tested["p_wilcoxon_holm"] < _LEVEL).sum())
     text += f"; {apart} of {len(tested)} rows are told apart from the reference (Wilcoxon, Holm, {_LEVEL:g})."

@@ -15,7 +15,7 @@ COMPONENTS = {"gpu": "GPU", "cpu": "CPU", "ram": "RAM", "os": "OS", "framework":
 """Components in the paper's order, and what they are called in print."""
 
 _LABEL = "env"
-_DEVELOPMENT = "a0+git"
+_NO_GPU = "none used"
 _PRINTED_NOTES = (
     (
         "gpu",
@@ -30,7 +30,7 @@ _PRINTED_NOTES = (
     ),
     (
         "framework",
-        _DEVELOPMENT,
+        "a0+git",
         "Its PyTorch is a state of development without a commit, which cannot be installed again.",
     ),
 )
@@ -39,10 +39,10 @@ _PRINTED_NOTES = (
 def specification(record: Mapping[str, Any]) -> tuple[str, ...]:
     """Say by the record of a run on which machine it ran, a text for each of ``COMPONENTS``; "" for what it lacks."""
     machine, on_cpu = record.get("machine", {}), record["device"] == "cpu"
-    gpu = "none used" if on_cpu else record["device"]
+    gpu = _NO_GPU if on_cpu else record["device"]
     gpu += f" ({machine['gpu_memory_gib']} GiB)" if "gpu_memory_gib" in machine else ""
-    counts = [f"{machine['cores']} cores"] if "cores" in machine else []
-    counts += [f"{record['cpus']} threads"] if record.get("cpus") else []
+    counts = [_counted(machine["cores"], "core")] if "cores" in machine else []
+    counts += [_counted(record["cpus"], "thread")] if record.get("cpus") else []
     cpu = f"{machine.get('processor', '')} ({', '.join(counts)})" if counts else machine.get("processor", "")
     versions = {"PyTorch": record["versions"].get("torch", ""), "CUDA": machine.get("cuda", "")}
     versions["cuDNN"] = _cudnn_release(machine["cudnn"]) if "cudnn" in machine else ""
@@ -103,7 +103,7 @@ def environment_table(records: Iterable[Mapping[str, Any]], printed: Mapping[str
 def _caption(machines: list[tuple[tuple[str, ...], int]]) -> str:
     jobs = sum(count for _, count in machines)
     where = "on one machine" if len(machines) == 1 else f"on {len(machines)} machines"
-    return f"Computational environment: {jobs} job{'s' if jobs > 1 else ''} that trained models, {where}."
+    return f"Computational environment: {_counted(jobs, 'job')} that trained models, {where}."
 
 
 def _lines(table: pd.DataFrame, *, several: bool) -> list[str]:
@@ -115,8 +115,7 @@ def _lines(table: pd.DataFrame, *, several: bool) -> list[str]:
     for place, mine in table.groupby("machine"):
         lines.append(r"\midrule")
         if several:
-            count = mine["records"].iloc[0]
-            title = rf"\textit{{Machine {place}}}: {count} job{'s' if count > 1 else ''}"
+            title = rf"\textit{{Machine {place}}}: {_counted(mine['records'].iloc[0], 'job')}"
             lines.append(row([spanning(3, title, align="@{}l@{}")]))
         lines += [
             row([COMPONENTS[entry.component], escape(entry.specification) or NOTHING, escape(entry.paper) or NOTHING])
@@ -129,9 +128,14 @@ def _own_notes(table: pd.DataFrame) -> list[str]:
     notes = []
     if (table["specification"] == "").any():
         notes.append("-- is what a job did not record.")
-    if table["specification"].str.startswith("none used").any():
+    on_cpu = table["specification"].str.startswith(_NO_GPU).any()
+    if on_cpu and table["specification"].str.contains("CUDA").any():
         notes.append("Where no GPU was used, CUDA is the version that PyTorch was built with.")
     return notes
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' if number > 1 else ''}"
 
 
 def _cudnn_release(number: int) -> str:
