@@ -9,10 +9,9 @@
 #   results/statistics/                             -> tabulate_*, draw_*
 #   results/tables/    results/figures/
 #   results/theory.csv the paper's statements, checked, and their curves -> draw_theory
-#
-#   results/tables/env.*  the machines             -> tabulate_environment
-#   results/summary.md what came out, on a page    -> summarise_results
-#   results/paper/     a LaTeX document of it all  -> write_paper, typeset_paper
+#   results/tables/env.* the machines that trained  -> tabulate_environment
+#   results/summary.md what came out, on one page   -> summarise_results
+#   results/paper/     a document of all of it      -> write_paper, typeset_paper
 #
 # Targets: all (default), synthetic, images, theory, datasets, paper.
 

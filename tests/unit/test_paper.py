@@ -128,7 +128,7 @@ def results(tmp_path: Path) -> Path:
         Figure(figsize=(6, 4)).savefig(folder / "figures" / f"{name}.pdf")
     settings = write_paper.Settings(
         title="FOSSIL: all of it",
-        facts=study_facts(CONFIG),
+        facts=[list(fact) for fact in study_facts(CONFIG).items()],
         warning="Phantoms.",
         tables=[*(f"tables/{name}.tex" for name in names), "claims.tex"],
         figures=drawn,

@@ -163,7 +163,13 @@ def test_the_stage_reads_what_there_is(tmp_path: Path) -> None:
     SYNTHETIC.to_csv(tmp_path / "synthetic.csv", index=False)
     THEORY.to_csv(tmp_path / "theory.csv", index=False)
     long_table({"erm": 0.6}, names=["auc"]).to_parquet(tmp_path / "metrics.parquet")
-    settings = {"facts": {}, "warning": "", "headline": "imbalance ratio 9:1", "reference": "fossil", "drawn": True}
+    settings = {
+        "facts": [["Seeds", "eight"]],
+        "warning": "",
+        "headline": "imbalance ratio 9:1",
+        "reference": "fossil",
+        "drawn": True,
+    }
     summarise_results.run(
         summarise_results.Settings.model_validate(settings),
         synthetic=[tmp_path / "synthetic.csv"],
@@ -175,5 +181,6 @@ def test_the_stage_reads_what_there_is(tmp_path: Path) -> None:
         summary=tmp_path / "summary.md",
     )
     text = (tmp_path / "summary.md").read_text(encoding="utf-8")
+    assert text.startswith("# Summary\n\n- Seeds: eight\n")
     assert "0.011 above the next" in text
     assert findings(text)[2] == "- Phantom images: there are no runs."

@@ -40,7 +40,7 @@ def training_records(wildcards):
 def write_paper_settings(wildcards):
     return as_json(
         title="FOSSIL: all tables and figures of this run",
-        facts=study_facts(CONFIG),
+        facts=list(study_facts(CONFIG).items()),
         warning=PHANTOM_SENTENCE if is_drawn(CONFIG) else "",
         tables=[*expand("tables/{table}.tex", table=PAPER_TABLES), *CLAIMS_TEX],
         figures={name: FIGURES[name].described() for name in FIGURES}
@@ -56,7 +56,7 @@ def summarised_tables(part):
 
 def summarise_results_settings(wildcards):
     return as_json(
-        facts=study_facts(CONFIG),
+        facts=list(study_facts(CONFIG).items()),
         warning=PHANTOM_SENTENCE if is_drawn(CONFIG) else "",
         headline=f"imbalance ratio {SYNTHETIC.scenarios[HEADLINE].imbalance_ratio:g}:1",
         drawn=DATASET in PHANTOMS,

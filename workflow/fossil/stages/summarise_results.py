@@ -14,7 +14,7 @@ from fossil.reporting.summary import Tables, summary_page
 class Settings(Strict):
     """What was run, what must be said of its data, the first synthetic scenario, and what others are tested against."""
 
-    facts: dict[str, str]
+    facts: list[list[str]]
     warning: str
     headline: str
     reference: str
@@ -43,7 +43,7 @@ def run(
     )
     page = summary_page(
         tables,
-        facts=settings.facts,
+        facts=dict(settings.facts),
         warning=settings.warning,
         headline=settings.headline,
         reference=settings.reference,

@@ -15,7 +15,7 @@ class Settings(Strict):
     """Title and facts of the first page, a warning or "", the tables' files below the results, the figures' titles."""
 
     title: str
-    facts: dict[str, str]
+    facts: list[list[str]]
     warning: str
     tables: list[str]
     figures: dict[str, str]
@@ -31,7 +31,7 @@ def run(settings: Settings, *, captions: list[Path], document: Path) -> None:
         document,
         paper_document(
             title=settings.title,
-            facts=settings.facts,
+            facts=dict(settings.facts),
             warning=settings.warning,
             tables=settings.tables,
             figures=figures,
