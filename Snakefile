@@ -10,21 +10,31 @@
 #   results/tables/    results/figures/
 #   results/theory.csv the paper's statements, checked, and their curves -> draw_theory
 #   results/claims.csv what the paper claims, against all of this  -> tabulate_claims
+#   results/tables/env.* the machines that trained  -> tabulate_environment
+#   results/summary.md what came out, on one page   -> summarise_results
+#   results/pages/     what `snakemake --report report.zip` shows beside the figures -> write_pages
+#   results/paper/     a document of all of it      -> write_paper, typeset_paper
 #
-# Targets: all (default), synthetic, images, theory, claims, datasets.
+# Targets: all (default), synthetic, images, theory, claims, datasets, paper.
 
 
 configfile: "config/config.yaml"
 
 
+# The first page is made from the results, and there is none before them.
+report: "results/pages/overview.rst" if os.path.exists("results/pages/overview.rst") else "workflow/report/start.rst"
+
+
 include: "workflow/rules/common.smk"
 include: "workflow/rules/common_images.smk"
+include: "workflow/rules/common_paper.smk"
 include: "workflow/rules/synthetic.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/images.smk"
 include: "workflow/rules/evaluate.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/claims.smk"
+include: "workflow/rules/paper.smk"
 
 
 if workflow.output_settings.dryrun:
@@ -41,6 +51,7 @@ localrules:
     images,
     theory,
     claims,
+    paper,
 
 
 rule all:
@@ -50,7 +61,12 @@ rule all:
         rules.images.input,
         rules.theory.input,
         rules.claims.input,
+        expand("results/tables/env.{kind}", kind=["tex", "csv"]),
+        rules.write_paper.output.document,
+        rules.summarise_results.output.summary,
+        rules.write_pages.output,
 
 
 onsuccess:
     print("\nDone. results/README.md says what each file is.")
+    say_findings(Path("results/summary.md"))

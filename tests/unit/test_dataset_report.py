@@ -15,6 +15,7 @@ from fossil.reporting.tables.dataset import dataset_table, describe_dataset
 from fossil.stages import draw_dataset as draw_stage
 from fossil.stages import tabulate_dataset as table_stage
 from tests.unit.data_set import described_data, pixels
+from tests.unit.figure_examples import assert_text_is_readable
 
 
 def value(described: pd.DataFrame, part: str, name: str, quantity: str) -> object:
@@ -142,6 +143,7 @@ def test_the_phantom_is_called_phantom_and_shown_from_easy_to_hard() -> None:
     manifest, folds, properties, _ = described_data()
     manifest["true_difficulty"] = np.linspace(0.9, 0.1, 12)
     figure = draw_dataset(manifest, folds, properties, pixels(), dataset="phantom")
+    assert_text_is_readable(figure)
     assert "PHANTOM" in figure.get_suptitle()
     titles = [float(axis.get_title()) for axis in figure.subfigs[1].axes[SAMPLES:]]
     assert titles == sorted(titles)

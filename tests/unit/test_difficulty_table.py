@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
+from fossil.evaluation.reported import read_reported_text
 from fossil.files import write_json
 from fossil.reporting.tables.difficulty import describe_scores, difficulty_table
 from fossil.stages import tabulate_difficulty
@@ -92,7 +93,8 @@ def test_the_paper_s_numbers_stand_below_and_what_does_not_add_up_is_told(tmp_pa
 
 
 def test_the_paper_s_stage_means_agree_with_its_mean() -> None:
-    paper = pd.read_csv(PRINTED).set_index("quantity")["value"]
+    printed = read_reported_text(PRINTED, place="msld-statistics")
+    paper = {quantity: float(value) for quantity, value in printed.items()}
     stages = ("easy", "medium", "hard")
     weighted = sum(paper[stage] * paper[f"mean_{stage}"] for stage in stages) / paper["images"]
     assert sum(paper[stage] for stage in stages) == paper["images"]

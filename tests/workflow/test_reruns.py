@@ -13,10 +13,15 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from fossil.files import read_json
+from tests.requirements import require_program
 from tests.workflow.study import (
+    AFTER_FACTS,
     AFTER_FOLDS,
     AFTER_METHOD,
+    AFTER_RUNS,
     AFTER_STACKS,
+    AFTER_TABLES,
     EPOCH_FIGURES,
     FOSSIL_FIGURES,
     FOSSIL_TABLES,
@@ -65,10 +70,12 @@ def configured(study: Study, section: str, **changes: object) -> Iterator[None]:
 
 
 def test_a_finished_study_has_every_table_and_figure_and_plans_nothing(study: Study) -> None:
-    for name in (*SYNTHETIC_STUDIES, "final-tuning", "dataset-phantom", "difficulty-phantom"):
+    for name in (*SYNTHETIC_STUDIES, "final-tuning", "dataset-phantom", "difficulty-phantom", "env"):
         assert (study.root / f"results/tables/{name}.tex").stat().st_size > 500
         assert (study.root / f"results/tables/{name}.csv").stat().st_size > 200
     assert len(pd.read_csv(study.root / "results/theory.csv")) == 27
+    assert "## Findings" in (study.root / "results/summary.md").read_text(encoding="utf-8")
+    assert (study.root / "results/paper/paper.tex").stat().st_size > 1000
     drawn = [job.removeprefix("draw_figure ") for job in METHOD_FIGURES + EPOCH_FIGURES + FOSSIL_FIGURES]
     for name in (*drawn, "padufes-tradeoff", "dataset-phantom"):
         assert (study.root / f"results/figures/{name}.pdf").read_bytes().startswith(b"%PDF")
@@ -127,6 +134,34 @@ def test_editing_the_style_of_plots_redraws_all_plots_and_nothing_else(study: St
         assert study.planned() == Counter(every)
 
 
+def test_another_caption_writes_the_document_and_nothing_else(study: Study) -> None:
+    with edited(study.root / "workflow/report/captions/figures/theory.rst", "Another sentence."):
+        assert study.planned() == Counter(["write_paper"])
+
+
+def test_what_was_found_is_said_at_the_end(study: Study) -> None:
+    (study.root / "results/summary.md").unlink()
+    said = study.make()
+    findings = (study.root / "results/summary.md").read_text(encoding="utf-8").partition("## Findings")[2]
+    lines = [line for line in findings.partition("\n## ")[0].splitlines() if line.startswith("- ")]
+    assert len(lines) == 3
+    assert all(line in said for line in lines)
+    assert "More in results/summary.md." in said
+
+
+def test_the_document_is_set_where_it_is_asked_for_with_every_table_and_figure(study: Study) -> None:
+    require_program("latexmk")
+    require_program("pdflatex")
+    assert study.planned("paper") == Counter(["typeset_paper"])
+    study.make("paper")
+    assert (study.root / "results/paper/paper.pdf").read_bytes().startswith(b"%PDF")
+    assert study.planned("paper") == Counter()
+    record = read_json(study.root / "results/records/typeset_paper.json")
+    for kind, ending in (("tables", "tex"), ("figures", "pdf")):
+        assert record[kind] == len(list((study.root / "results" / kind).glob(f"*.{ending}")))
+    assert record["overfull_pt"] < 5
+
+
 def test_editing_the_reader_of_another_data_set_reruns_nothing(study: Study) -> None:
     for reader in ("msld_v2", "custom"):
         with edited(study.root / f"workflow/fossil/data/{reader}.py"):
@@ -154,7 +189,7 @@ def test_nothing_is_downloaded_where_a_folder_is_named_or_nothing_is_asked_for(s
 
 def test_editing_a_loss_reruns_the_runs_that_use_it_and_what_follows(study: Study) -> None:
     with edited(study.root / "workflow/fossil/methods/focal.py"):
-        assert study.planned() == Counter(train_fold=2, train_stacked=1) + AFTER_FOLDS + AFTER_METHOD
+        assert study.planned() == Counter(train_fold=2, train_stacked=1) + AFTER_FOLDS + AFTER_METHOD + AFTER_RUNS
         assert study.planned_runs() == {
             "synthetic/focal",
             "phantom/runs/focal-baseline/fold0-seed1",
@@ -164,7 +199,7 @@ def test_editing_a_loss_reruns_the_runs_that_use_it_and_what_follows(study: Stud
 
 def test_editing_the_tests_of_differences_retrains_nothing(study: Study) -> None:
     with edited(study.root / "workflow/fossil/evaluation/statistics.py"):
-        assert study.planned() == Counter(compare_methods=6) + TABLES
+        assert study.planned() == Counter(compare_methods=6) + TABLES + AFTER_TABLES
 
 
 def test_editing_the_configuration_module_without_another_default_reruns_nothing(study: Study) -> None:
@@ -184,13 +219,14 @@ def test_values_on_the_command_line_are_read_as_in_a_file(study: Study) -> None:
 
 def test_adding_a_seed_adds_only_its_runs(study: Study) -> None:
     with configured(study, "images", seeds=[1, 2]):
-        assert study.planned() == Counter(train_fold=6) + AFTER_FOLDS
+        assert study.planned() == Counter(train_fold=6) + AFTER_FOLDS + AFTER_FACTS
         assert all(run.endswith("seed2") for run in study.planned_runs())
 
 
 def test_adding_a_seed_trains_every_stack_of_the_synthetic_study_anew_and_nothing_else(study: Study) -> None:
     with configured(study, "synthetic", seeds=[1, 2, 3]):
-        assert study.planned() == Counter(make_synthetic=1, train_stacked=3, train_grid=2) + AFTER_STACKS
+        trained = Counter(make_synthetic=1, train_stacked=3, train_grid=2)
+        assert study.planned() == trained + AFTER_STACKS + AFTER_FACTS
 
 
 def test_another_drawing_of_the_phantom_is_noticed_even_if_its_table_is_the_same(study: Study) -> None:
@@ -208,14 +244,15 @@ def test_another_level_of_significance_ranks_anew_and_trains_nothing(study: Stud
 
 
 def test_a_deleted_output_is_made_again(study: Study) -> None:
-    for name, rule in (
-        ("tables/final-tuning.csv", "tabulate_study final-tuning"),
-        ("figures/synthetic-raincloud.pdf", "draw_figure synthetic-raincloud"),
+    for name, rules in (
+        ("tables/final-tuning.csv", ["tabulate_study final-tuning", *AFTER_TABLES]),
+        ("figures/synthetic-raincloud.pdf", ["draw_figure synthetic-raincloud"]),
+        ("tables/env.tex", ["tabulate_environment"]),
     ):
         path = study.root / "results" / name
         content = path.read_bytes()
         path.unlink()
-        assert study.planned() == Counter([rule])
+        assert study.planned() == Counter(rules)
         path.write_bytes(content)
 
 
@@ -234,13 +271,13 @@ def test_another_name_in_print_makes_tables_and_figures_again(study: Study) -> N
 def test_removing_a_method_only_evaluates_anew(study: Study) -> None:
     with configured(study, "images", methods=["erm", "fossil"]):
         # Of two rows there are no ranks to draw.
-        assert study.planned() == AFTER_FOLDS - Counter(["draw_figure padufes-ranks"])
+        assert study.planned() == AFTER_FOLDS + AFTER_FACTS - Counter(["draw_figure padufes-ranks"])
 
 
 def test_an_option_of_one_method_reruns_that_method_only(study: Study) -> None:
     study.config = {**TINY, "methods": {"focal": {"gamma": 3.0}}}
     try:
-        assert study.planned() == Counter(train_fold=2, train_stacked=1) + AFTER_FOLDS + AFTER_METHOD
+        assert study.planned() == Counter(train_fold=2, train_stacked=1) + AFTER_FOLDS + AFTER_METHOD + AFTER_RUNS
         assert all("focal" in run for run in study.planned_runs())
     finally:
         study.config = TINY
@@ -248,7 +285,7 @@ def test_an_option_of_one_method_reruns_that_method_only(study: Study) -> None:
 
 def test_another_number_of_bootstrap_resamples_compares_anew_and_retrains_nothing(study: Study) -> None:
     with configured(study, "statistics", resamples=300):
-        assert study.planned() == Counter(compare_methods=6, measure_effects=1) + TABLES
+        assert study.planned() == Counter(compare_methods=6, measure_effects=1) + TABLES + AFTER_TABLES
 
 
 def test_the_same_configuration_gives_byte_equal_metrics_with_one_core_and_with_two(

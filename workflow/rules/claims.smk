@@ -8,7 +8,7 @@ rule judge_claims:
         text=os.path.relpath(Path(workflow.basedir) / "workflow/reported-text.csv"),
         metrics=claimed_metrics,
         theory="results/theory.csv",
-        tuning=lambda wildcards: [path for path in tuning_tables(wildcards) if path.endswith("tuning.csv")],
+        tuning=["results/tables/tuning.csv"] if SEARCH_TABLES else [],
     output:
         ledger="results/claims.csv",
         record="results/records/judge_claims.json",

@@ -42,6 +42,7 @@ from fossil.plan import plan_images
 from fossil.reporting.catalogue import figures, tables
 from fossil.reporting.catalogue_claims import absent_tables, claimed_tables, protocol
 from fossil.reporting.catalogue_images import dataset_description, difficulty_description, operating_point_notes
+from fossil.reporting.study_facts import PHANTOM_SENTENCE, is_drawn, study_facts
 
 # Jobs run the package of this checkout with the Python that runs Snakemake, unless a software environment is deployed,
 # which then comes first on the path.

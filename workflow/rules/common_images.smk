@@ -96,18 +96,13 @@ def trial_runs(wildcards):
     )
 
 
-def tuning_tables(wildcards):
-    """Tables of the search, if there is one; with allow_missing_runs only where some trial is there."""
-    return (
-        expand("results/tables/{table}.{kind}", table=["proxy-top3", "tuning"], kind=["tex", "csv"])
-        if trial_runs([])
-        else []
-    )
+# Tables of the search, if there is one; with allow_missing_runs only where some trial is there.
+SEARCH_TABLES = ["proxy-top3", "tuning"] if trial_runs([]) else []
 
 
 def claimed_metrics(wildcards):
     """Metrics of every study, and of the search where some trial is there."""
-    studies = [*BLOCKS, *([f"{DATASET}-trials"] if tuning_tables(wildcards) else [])]
+    studies = [*BLOCKS, *([f"{DATASET}-trials"] if SEARCH_TABLES else [])]
     return expand("results/metrics/{study}.parquet", study=studies)
 
 

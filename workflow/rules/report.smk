@@ -61,7 +61,12 @@ rule draw_figure:
         tables=figure_tables,
     output:
         pdf="results/figures/{figure}.pdf",
-        png="results/figures/{figure}.png",
+        png=report(
+            "results/figures/{figure}.png",
+            caption="../report/figure.rst",
+            category=figure_category,
+            labels={"what": "figure {figure}"},
+        ),
         record="results/records/draw_figure-{figure}.json",
     log:
         "results/logs/draw_figure-{figure}.log",
@@ -72,6 +77,7 @@ rule draw_figure:
         runtime=10,
     params:
         settings=draw_figure_settings,
+        caption=figure_caption,
         code=lambda wildcards: stage_code("draw_figure", figure_module(wildcards.figure)),
         labels=LABELS,
     shell:
@@ -109,7 +115,12 @@ rule draw_dataset:
         images_description=lambda wildcards: f"{report_images(wildcards)}.json",
     output:
         pdf="results/figures/{report}.pdf",
-        png="results/figures/{report}.png",
+        png=report(
+            "results/figures/{report}.png",
+            caption="../report/captions/figures/dataset.rst",
+            category="Data",
+            labels={"what": "figure {report}"},
+        ),
         record="results/records/draw_dataset-{report}.json",
     log:
         "results/logs/draw_dataset-{report}.log",
@@ -231,8 +242,7 @@ rule images:
         expand("results/tables/{table}.{kind}", table=IMAGE_TABLES, kind=["tex", "csv"]),
         expand("results/figures/{figure}.{kind}", figure=IMAGE_FIGURES, kind=["pdf", "png"]),
         expand("results/statistics/{study}{kind}.csv", study=IMAGE_STUDIES, kind=["", "-ranks"]),
-        expand("results/tables/operating-point.{kind}", kind=["tex", "csv"]),
-        tuning_tables,
+        expand("results/tables/{table}.{kind}", table=["operating-point", *SEARCH_TABLES], kind=["tex", "csv"]),
 
 
 rule theory:

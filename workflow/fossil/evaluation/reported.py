@@ -26,6 +26,13 @@ def read_reported(path: Path) -> pd.DataFrame:
     return pd.read_csv(path, dtype=str, keep_default_na=False)
 
 
+def read_reported_text(path: Path, *, place: str) -> dict[str, str]:
+    """Read what the paper prints at one place outside its tables of results: by quantity, as text."""
+    reported = read_reported(path)
+    mine = reported[reported["place"] == place]
+    return dict(zip(mine["quantity"], mine["value"], strict=True))
+
+
 def printed_number(text: str) -> float:
     """Turn a printed number into one; "<0.001" is its bound, and "" NaN."""
     return float(text.lstrip("<")) if text else float("nan")

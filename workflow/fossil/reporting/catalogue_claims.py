@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fossil.config import DATASETS, PHANTOMS, Block, Config
-from fossil.config.image_blocks import internal_study
+from fossil.config.image_blocks import fold_ratio, internal_study
 from fossil.config.studies import SyntheticStudy
 from fossil.evaluation.claims.evidence import SWEEP, Measured
 from fossil.reporting.entries import Table
@@ -22,7 +22,9 @@ def claimed_tables(
 ) -> dict[str, Measured]:
     """Find the study and the blocks of every table that stands beside the paper's, by its name."""
     return {
-        name: Measured(study=table.study, blocks=blocks[table.study]) for name, table in tables.items() if table.printed
+        name: Measured(study=table.study, blocks=blocks[table.study], test_train_ratio=fold_ratio(config, table.study))
+        for name, table in tables.items()
+        if table.printed
     }
 
 

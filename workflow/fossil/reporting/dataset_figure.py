@@ -58,11 +58,11 @@ def draw_dataset(
         _draw_sizes(right, properties, manifest)
         _draw_samples(below, manifest, images, classes)
         figure.suptitle(figure_title("classes, folds, image sizes and samples", dataset))
-        shown = (
-            "Samples from the easiest to the hardest, with their true difficulty: the chance of being taken for the "
-        )
-        shown += "other class by an observer who knows how they are drawn."
-        add_notes(figure, [shown] if "true_difficulty" in manifest else ["Samples chosen by the hash of their names."])
+        drawn = [
+            "Samples from the easiest to the hardest, with their true difficulty: the chance of being taken",
+            "for the other class by an observer who knows how they are drawn.",
+        ]
+        add_notes(figure, drawn if "true_difficulty" in manifest else ["Samples chosen by the hash of their names."])
     return figure
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from fossil.config import DATASETS
+
 Source = Literal["metrics", "histories", "curves", "ranks"]
 
 
@@ -30,3 +32,9 @@ class Figure:
     study: str
     source: Source
     options: dict[str, Any]
+
+    def described(self) -> str:
+        """Give the title, before it the image data set if it is about one."""
+        block = self.options.get("block")
+        data = {row.scenario for row in block.rows} & set(DATASETS) if block else ()
+        return ": ".join([*(DATASETS[name] for name in data), self.options["title"]])

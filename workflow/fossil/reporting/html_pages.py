@@ -45,7 +45,7 @@ def table_page(table: pd.DataFrame, *, title: str, caption: str) -> str:
         HTML. A table of phantom images says so above everything else.
     """
     shown = _paired(table)
-    constant = [name for name in shown if len(shown) > 1 and shown[name].nunique(dropna=False) == 1]
+    constant = [name for name in shown if len(shown) > 1 and (shown[name] == shown[name].iloc[0]).all()]
     facts = {name.replace("_", " "): str(shown[name].iloc[0]) for name in constant if str(shown[name].iloc[0])}
     body = shown.drop(columns=constant)
     body.columns = [name.replace("_", " ") for name in body.columns]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from fossil.config import Strict
+from fossil.evaluation.reported import read_reported_text
 from fossil.files import read_json, write_csv, write_text
 from fossil.reporting.tables.difficulty import QUANTITIES, STAGES, difficulty_table
 
@@ -25,8 +26,7 @@ def run(
     settings: Settings, *, scores: list[Path], manifest: Path, facts: Path, printed: Path, tex: Path, csv: Path
 ) -> None:
     """Read each fold's scores, the manifest and its record, and the paper's numbers; write LaTeX and CSV."""
-    reported = pd.read_csv(printed)
-    mine = reported[(reported["place"] == settings.label) & settings.comparable].set_index("quantity")["value"]
+    mine = read_reported_text(printed, place=settings.label) if settings.comparable else {}
     absent = read_json(facts).get("absent_classes", [])
     paper = {name: float(mine[name]) for name in QUANTITIES if name in mine}
     table, latex = difficulty_table(
@@ -45,7 +45,7 @@ def _model(path: Path) -> str:
     return f"ERM of fold {path.stem.removeprefix('fold')}"
 
 
-def _contradictions(printed: Mapping[str, float]) -> Iterator[str]:
+def _contradictions(printed: Mapping[str, str]) -> Iterator[str]:
     """Say where the paper's counts do not add up."""
     if "images" not in printed:
         return

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fossil.config import PHANTOMS, Block, Row, Statistics, Strict
 from fossil.config.tuning import Search
+from fossil.evaluation.fold_tests import analyse_folds
 from fossil.evaluation.paired_tests import analyse_pairs
 from fossil.evaluation.reported import Who
 from fossil.evaluation.run_values import run_values
@@ -127,7 +128,8 @@ class Evidence:
             return Pairs(0, *[np.nan] * 7)
         tested = analyse_pairs([differences], expected=[len(values)], statistics=self.statistics)
         tested = tested.set_index("test")
-        chosen = tested.loc["wilcoxon"]
+        ratio = self.tables[table].test_train_ratio
+        chosen = tested.loc["wilcoxon"] if ratio is None else self._corrected(differences, ratio)
         return Pairs(
             n=len(complete),
             first=float(complete[:, 0].mean()),
@@ -138,6 +140,18 @@ class Evidence:
             p=float(chosen["p"]),
             p_permutation=float(tested.at["permutation", "p"]),
         )
+
+    def _corrected(self, differences: NDArray[np.float64], ratio: float) -> pd.Series:
+        """Test with the correction for shared training images; in which fold a pair is plays no role there."""
+        tested = analyse_folds(
+            [differences],
+            [np.zeros(len(differences), dtype=np.int64)],
+            expected=[len(differences)],
+            folds_expected=[1],
+            test_train_ratio=ratio,
+            statistics=self.statistics,
+        )
+        return tested.set_index("test").loc["corrected_t"]
 
 
 def row_of(block: Block, who: Who) -> Row | None:

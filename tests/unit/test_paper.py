@@ -1,0 +1,176 @@
+"""The document of all tables and figures: sections, captions, and that LaTeX sets all of it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+
+from fossil.config import load_config
+from fossil.config.image_blocks import image_studies
+from fossil.config.synthetic_blocks import studies
+from fossil.files import write_text
+from fossil.reporting.captions import CaptionError, caption_of
+from fossil.reporting.catalogue import figures
+from fossil.reporting.catalogue import tables as catalogue_tables
+from fossil.reporting.paper import Picture, paper_document
+from fossil.reporting.study_facts import is_drawn, study_facts
+from fossil.reporting.tables.latex import environment
+from fossil.stages import typeset_paper, write_paper
+from tests.requirements import require_program
+from tests.workflow.study import REPOSITORY
+
+CAPTIONS = REPOSITORY / "workflow" / "report" / "captions"
+CONFIG = load_config({"images": {"refit": True}})
+BLOCKS = studies(CONFIG) | image_studies(CONFIG)
+PICTURES = [Picture(name, f"{name} & more_") for name in ("synthetic-raincloud", "theory", "dataset-phantom")]
+
+
+def document(*tables: str, pictures: list[Picture] = PICTURES, warning: str = "") -> str:
+    return paper_document(
+        title="A title", facts={"Data": "50% of_it"}, warning=warning, tables=list(tables), figures=pictures
+    )
+
+
+def sections(tex: str) -> list[str]:
+    return re.findall(r"\\section\{(.*)\}", tex)
+
+
+def small_table(label: str) -> str:
+    lines = [r"\begin{tabular}{lr}", r"\toprule", r"A & 1 \\", r"\bottomrule", r"\end{tabular}"]
+    return environment(caption=f"Of {label}.", label=label, body=lines, notes=["A note."], gap=3.0)
+
+
+def test_sections_are_in_the_order_of_the_paper_and_none_is_empty() -> None:
+    tex = document("tables/env.tex", "tables/synthetic-main.tex", "tables/dataset-phantom.tex", "claims.tex")
+    assert sections(tex) == ["Theory", "Synthetic study", "Data", "Claims of the paper", "Environment"]
+
+
+def test_a_table_that_no_section_names_is_shown_all_the_same() -> None:
+    tex = document("tables/of-another-kind.tex", "tables/difficulty-defs.tex", "tables/difficulty-phantom.tex")
+    assert sections(tex) == ["Theory", "Synthetic study", "Data", "Further results"]
+    assert r"\input{../tables/of-another-kind.tex}" in tex.partition("Further results")[2]
+    synthetic, data = tex.split(r"\section")[2:4]
+    assert "difficulty-defs.tex" in synthetic
+    assert "difficulty-phantom.tex" in data
+
+
+def test_every_table_is_read_and_every_figure_shown_once_and_linked_to() -> None:
+    tables = ["tables/synthetic-main.tex", "tables/robustness-difficulty.tex", "tables/tuning.tex"]
+    tex = document(*tables, pictures=[*PICTURES, Picture("robustness-difficulty", "One.")])
+    for path in tables:
+        assert tex.count(rf"\input{{../{path}}}") == 1
+    for name in ("theory", "robustness-difficulty"):
+        assert tex.count(rf"{{../figures/{name}.pdf}}") == 1
+        assert tex.count(rf"\ref{{fig:{name}}}") == tex.count(rf"\label{{fig:{name}}}") == 1
+    assert tex.count(r"\ref{tab:tuning}") == 1
+    assert r"theory \& more\_" in tex
+
+
+def test_what_was_run_stands_on_the_first_page_with_the_warning() -> None:
+    first = document(warning="Drawn & not real.").partition(r"\tableofcontents")[0]
+    assert r"\textbf{Data} & 50\% of\_it" in first
+    assert r"\textbf{Drawn \& not real.}" in first
+    assert "Drawn" not in document()
+
+
+def test_the_facts_name_data_seeds_folds_methods_and_phantoms() -> None:
+    facts = study_facts(CONFIG)
+    assert "9:1, 4:1, 19:1" in facts["Synthetic data"]
+    assert "8 seeds (42, 77, 123, 999, 2025, 17, 88, 321)" in facts["Synthetic data"]
+    assert facts["Image data"] == "Phantom data (drawn by the pipeline, no patients); 3 folds, 2 seeds (42, 77)"
+    assert "FOSSIL bilevel" in facts["Methods on images"]
+    assert "no patients" in facts["External data"]
+    assert is_drawn(CONFIG)
+    photographs = load_config({"datasets": {"pad_ufes_20": {"root": "somewhere", "positive": ["MEL"]}}})
+    assert not is_drawn(photographs)
+    assert study_facts(photographs)["Image data"].startswith("PAD-UFES-20, positive: MEL; 3 folds")
+
+
+def test_every_figure_and_table_of_the_catalogue_has_a_caption_of_one_sentence_and_no_other_has() -> None:
+    drawn = {*figures(CONFIG, BLOCKS), "dataset"}
+    made = {*catalogue_tables(CONFIG, BLOCKS), "sensitivity", "operating-point", "proxy-top3", "tuning"}
+    made |= {"dataset", "difficulty", "msld-statistics", "env"}
+    assert {path.stem for path in (CAPTIONS / "figures").glob("*.rst")} == drawn
+    assert {path.stem for path in (CAPTIONS / "tables").glob("*.rst")} >= made
+    for path in CAPTIONS.rglob("*.rst"):
+        assert re.fullmatch(r"[A-Z][^\n]+\.\n", path.read_text(encoding="utf-8")), path
+
+
+def test_a_figure_has_its_own_caption_or_that_of_its_kind() -> None:
+    captions = {"dataset": "Classes.\n", "difficulty-defs": "Defini-\ntions."}
+    assert caption_of("dataset-pad-ufes-20", captions) == "Classes."
+    assert caption_of("difficulty-defs", captions) == "Defini- tions."
+    with pytest.raises(CaptionError, match=r"captions/figures/theory\.rst"):
+        caption_of("theory", captions)
+
+
+def test_figures_of_images_name_their_data_set_before_their_title() -> None:
+    found = figures(CONFIG, BLOCKS)
+    assert found["padufes-tradeoff"].described().startswith("Phantom data (drawn by the pipeline, no patients): regret")
+    assert found["difficulty-defs"].described().startswith("Definitions of difficulty")
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """A folder of results with a small table of every name, figures, and the document."""
+    folder = tmp_path / "results"
+    names = [*catalogue_tables(CONFIG, BLOCKS), "operating-point", "dataset-phantom", "difficulty-phantom", "env"]
+    for name in names:
+        write_text(folder / "tables" / f"{name}.tex", small_table(name))
+    write_text(folder / "claims.tex", r"\begin{longtable}{ll}\toprule A & B \\ \bottomrule\end{longtable}")
+    drawn = {name: figure.described() for name, figure in figures(CONFIG, BLOCKS).items()}
+    drawn["dataset-phantom"] = "Phantom data"
+    (folder / "figures").mkdir()
+    for name in drawn:
+        Figure(figsize=(6, 4)).savefig(folder / "figures" / f"{name}.pdf")
+    settings = write_paper.Settings(
+        title="FOSSIL: all of it",
+        facts=[list(fact) for fact in study_facts(CONFIG).items()],
+        warning="Phantoms.",
+        tables=[*(f"tables/{name}.tex" for name in names), "claims.tex"],
+        figures=drawn,
+    )
+    write_paper.run(
+        settings, captions=sorted((CAPTIONS / "figures").glob("*.rst")), document=folder / "paper" / "paper.tex"
+    )
+    return folder
+
+
+def test_latex_sets_every_table_and_figure_and_nothing_sticks_out(results: Path) -> None:
+    require_program("latexmk")
+    require_program("pdflatex")
+    pdf = results / "paper" / "paper.pdf"
+    facts = typeset_paper.run(typeset_paper.Settings(), document=results / "paper" / "paper.tex", pdf=pdf)
+    assert facts["pages"] >= 10
+    # The file of claims lies beside the folder of tables, and counts as one.
+    assert facts["tables"] == len(list((results / "tables").iterdir())) + 1
+    assert facts["figures"] == len(list((results / "figures").iterdir()))
+    assert facts["overfull_pt"] < 5
+    assert pdf.read_bytes().startswith(b"%PDF")
+    assert sorted(path.name for path in pdf.parent.iterdir()) == ["paper.pdf", "paper.tex"]
+
+
+def test_a_document_that_latex_refuses_leaves_no_pdf_and_says_why(results: Path) -> None:
+    require_program("latexmk")
+    require_program("pdflatex")
+    document, pdf = results / "paper" / "paper.tex", results / "paper" / "paper.pdf"
+    (results / "tables" / "env.tex").write_text("A table without its label.")
+    with pytest.raises(typeset_paper.TypesettingError, match="tab:env"):
+        typeset_paper.run(typeset_paper.Settings(), document=document, pdf=pdf)
+    (results / "tables" / "env.tex").unlink()
+    with pytest.raises(typeset_paper.TypesettingError, match=r"env\.tex' not found"):
+        typeset_paper.run(typeset_paper.Settings(), document=document, pdf=pdf)
+    assert not pdf.exists()
+
+
+def test_without_latexmk_the_error_says_what_to_install(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(typeset_paper.TypesettingError, match="apt-get install latexmk"):
+        typeset_paper.run(
+            typeset_paper.Settings(),
+            document=results / "paper" / "paper.tex",
+            pdf=results / "paper" / "paper.pdf",
+        )

@@ -1,0 +1,56 @@
+"""Write one page on the run for a terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from fossil.config import Strict
+from fossil.files import write_text
+from fossil.reporting.summary import Tables, summary_page
+
+
+class Settings(Strict):
+    """What was run, what must be said of its data, the first synthetic scenario, and what others are tested against."""
+
+    facts: list[list[str]]
+    warning: str
+    headline: str
+    reference: str
+    drawn: bool
+
+
+def run(
+    settings: Settings,
+    *,
+    synthetic: list[Path],
+    internal: list[Path],
+    external: list[Path],
+    metrics: list[Path],
+    theory: Path,
+    claims: list[Path],
+    summary: Path,
+) -> None:
+    """Read tables (CSV; no path for what the run does not have) and metrics (Parquet); write Markdown."""
+    tables = Tables(
+        synthetic=_table(synthetic),
+        internal=_table(internal),
+        external=_table(external),
+        metrics=[pd.read_parquet(path) for path in metrics],
+        theory=pd.read_csv(theory),
+        claims=_table(claims),
+    )
+    page = summary_page(
+        tables,
+        facts=dict(settings.facts),
+        warning=settings.warning,
+        headline=settings.headline,
+        reference=settings.reference,
+        drawn=settings.drawn,
+    )
+    write_text(summary, page)
+
+
+def _table(paths: list[Path]) -> pd.DataFrame | None:
+    return pd.read_csv(paths[0]) if paths else None
