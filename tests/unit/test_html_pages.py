@@ -1,0 +1,78 @@
+"""Pages of the workflow's report."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import numpy as np
+import pandas as pd
+import pytest
+from docutils.core import publish_parts
+
+from fossil.reporting.html_pages import markdown_page, overview, runs_page, table_page
+
+TABLE = pd.DataFrame(
+    {
+        "table": ["t", "t"],
+        "label": ["ERM", "FOSSIL <ours>"],
+        "n": [8, 8],
+        "auc_mean": [0.87654, 0.9],
+        "auc_std": [0.01, np.nan],
+        "auc_printed_mean": ["0.80", "0.81"],
+        "auc_printed_std": ["0.05", ""],
+        "p": [0.00002, np.nan],
+        "data": ["phantom", "phantom"],
+    }
+)
+
+
+def shown(page: str) -> pd.DataFrame:
+    """The table of a page, read back, as text."""
+    return pd.read_html(StringIO(page), converters=dict.fromkeys(range(9), str))[0].fillna("")
+
+
+def test_a_mean_and_its_deviation_are_one_column_beside_what_the_paper_prints() -> None:
+    table = shown(table_page(TABLE, title="Table", caption="Caption"))
+    assert list(table.columns) == ["label", "auc", "auc (paper)", "p"]
+    assert table["auc"].tolist() == ["0.877 ± 0.010", "0.900"]
+    assert table["auc (paper)"].tolist() == ["0.80 ± 0.05", "0.81"]
+    assert table["p"].tolist() == ["2e-05", ""]
+
+
+def test_what_is_the_same_in_every_row_is_said_once() -> None:
+    page = table_page(TABLE, title="Table", caption="Caption")
+    assert "table: t; n: 8; data: phantom" in page
+
+
+def test_text_of_a_table_is_no_markup() -> None:
+    assert "FOSSIL &lt;ours&gt;" in table_page(TABLE, title="a < b", caption="Caption")
+
+
+def test_a_table_of_phantom_images_says_so_and_another_does_not() -> None:
+    assert "says nothing of patients" in table_page(TABLE, title="Table", caption="Caption")
+    photographs = TABLE.assign(data="pad_ufes_20")
+    assert "says nothing of patients" not in table_page(photographs, title="Table", caption="Caption")
+
+
+def test_markdown_with_a_table_becomes_a_page_with_one() -> None:
+    page = markdown_page("# Claims\n\n| a | b |\n| --- | --- |\n| 1 | <b> |\n", title="Claims")
+    assert "<td>1</td>" in page
+    assert "<td>&lt;b&gt;</td>" in page
+
+
+def test_every_run_stands_with_its_machine_code_and_settings() -> None:
+    record = {"status": "ok", "seconds": 12.5, "device": "cpu", "python": "3.11.7", "code": "abcdef0123456789"}
+    record |= {"machine": {"processor": "A processor"}, "versions": {"torch": "2.14.1"}, "settings": {"seed": 7}}
+    table = shown(runs_page({"b/fold0": record | {"status": "failed"}, "a/fold0": record}))
+    assert table["run"].tolist() == ["a/fold0", "b/fold0"]
+    assert table["status"].tolist() == ["ok", "failed"]
+
+
+@pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:docutils")
+def test_the_overview_is_a_first_page_that_docutils_sets() -> None:
+    page = overview("# Summary\n\n- Image data: phantom\n\n| a |\n| --- |\n| 1 |\n", "8 claims held.", {"Data": "folds"})
+    html = publish_parts(page, writer="html")["html_body"]
+    assert "What was run" in html
+    assert "8 claims held." in html
+    assert "<strong>Data</strong>: folds" in html
+    assert "System Message" not in html
