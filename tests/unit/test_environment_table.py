@@ -69,6 +69,19 @@ def test_machines_are_told_apart_and_counted_the_busiest_first(tmp_path: Path) -
     compiles(tex, tmp_path)
 
 
+def test_a_machine_that_trains_on_its_gpu_and_on_its_cpu_is_one() -> None:
+    machine = {name: value for name, value in GPU["machine"].items() if name not in ("cudnn", "gpu_memory_gib")}
+    on_cpu = GPU | {"device": "cpu", "machine": machine}
+    table, tex = environment_table([on_cpu, GPU, on_cpu], {})
+    assert table["records"].unique().tolist() == [3]
+    texts = table.set_index("component")["specification"]
+    assert texts["gpu"] == "NVIDIA H100 (80 GiB), in 1 of 3 jobs"
+    assert texts["framework"] == "PyTorch 2.14.1, CUDA 13.0, cuDNN 9.1.1"
+    assert "on one machine." in tex
+    other = GPU | {"device": "NVIDIA A100"}
+    assert environment_table([GPU, other], {})[0]["specification"][0] == "NVIDIA H100 (80 GiB) and NVIDIA A100 (80 GiB)"
+
+
 def test_one_machine_stands_without_a_number() -> None:
     _, tex = environment_table([CPU], {})
     assert "1 job that trained models, on one machine." in tex

@@ -174,3 +174,9 @@ def test_without_latexmk_the_error_says_what_to_install(results: Path, monkeypat
             document=results / "paper" / "paper.tex",
             pdf=results / "paper" / "paper.pdf",
         )
+
+
+def test_the_readme_of_the_results_names_what_is_made_of_the_whole_run() -> None:
+    text = (REPOSITORY / "results" / "README.md").read_text(encoding="utf-8")
+    for name in ("tables/env.tex", "summary.md", "paper/paper.tex", "paper/paper.pdf"):
+        assert f"| `{name}`" in text

@@ -78,7 +78,7 @@ def environment_table(records: Iterable[Mapping[str, Any]], printed: Mapping[str
     TableError
         Where there is no record.
     """
-    machines = Counter(specification(record) for record in records).most_common()
+    machines = _machines(map(specification, records))
     if not machines:
         raise TableError("no training has a record, so that no machine is known; train something first")
     rows = [
@@ -98,6 +98,23 @@ def environment_table(records: Iterable[Mapping[str, Any]], printed: Mapping[str
         gap=6.0,
     )
     return table, tex
+
+
+def _machines(jobs: Iterable[tuple[str, ...]]) -> list[tuple[tuple[str, ...], int]]:
+    """Count the jobs of each machine, the busiest first: one that trains on its GPU and beside it on the CPU is one."""
+    found: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+    for texts in jobs:
+        _, cpu, ram, system, framework, python = texts
+        found.setdefault((cpu, ram, system, framework.partition(", cuDNN")[0], python), []).append(texts)
+    counted = []
+    for of_one in sorted(found.values(), key=len, reverse=True):
+        gpus = Counter(texts[0] for texts in of_one if texts[0] != _NO_GPU)
+        gpu = " and ".join(gpus) or _NO_GPU
+        gpu += f", in {gpus.total()} of {len(of_one)} jobs" if 0 < gpus.total() < len(of_one) else ""
+        # Jobs on a CPU do not load cuDNN.
+        framework = max((texts[4] for texts in of_one), key=len)
+        counted.append(((gpu, *of_one[0][1:4], framework, of_one[0][5]), len(of_one)))
+    return counted
 
 
 def _caption(machines: list[tuple[tuple[str, ...], int]]) -> str:
