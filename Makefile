@@ -2,6 +2,7 @@
 # make test   set up everything and run linters and all tests
 # make bench  set up everything and print the benchmarks' ratios
 # make schema write the configuration's schema and its table of keys anew
+# make readme write what became of the paper's claims into README.md, from results/claims.csv
 # make lock   resolve envs/requirements.lock anew from pyproject.toml
 # make clean  remove what the study made, and no data of yours
 
@@ -13,7 +14,7 @@ CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: run test lint bench lock schema clean
+.PHONY: run test lint bench lock schema readme clean
 
 run: $(STAMP)
 	snakemake --cores $(CORES) --quiet rules
@@ -48,6 +49,10 @@ bench: $(STAMP)
 schema: $(STAMP)
 	python -m fossil describe_config --settings '{}' \
 		--schema workflow/schemas/config.schema.json --readme config/README.md
+
+readme: $(STAMP)
+	snakemake --cores $(CORES) --quiet rules claims
+	python -m fossil write_readme --settings '{}' --ledger results/claims.csv --readme README.md
 
 lock: $(STAMP)
 	pip install --quiet uv

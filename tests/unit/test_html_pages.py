@@ -70,7 +70,8 @@ def test_every_run_stands_with_its_machine_code_and_settings() -> None:
 
 @pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:docutils")
 def test_the_overview_is_a_first_page_that_docutils_sets() -> None:
-    page = overview("# Summary\n\n- Image data: phantom\n\n| a |\n| --- |\n| 1 |\n", "8 claims held.", {"Data": "folds"})
+    text = "# Summary\n\n- Image data: phantom\n\n| a |\n| --- |\n| 1 |\n"
+    page = overview(text, "8 claims held.", {"Data": "folds"})
     html = publish_parts(page, writer="html")["html_body"]
     assert "What was run" in html
     assert "8 claims held." in html

@@ -80,7 +80,7 @@ class Study:
         """Count the jobs that a dry run would run, by rule, tables and figures by name too; targets do not count."""
         output = self.make("--dry-run", *arguments)
         jobs = re.findall(r"^(?:local)?rule (\w+):\n((?: {4}.*\n)*)", output, flags=re.MULTILINE)
-        targets = ("all", "synthetic", "images", "theory", "datasets", "paper")
+        targets = ("all", "synthetic", "images", "theory", "datasets", "paper", "claims")
         return Counter(_job(rule, body) for rule, body in jobs if rule not in targets)
 
     def planned_runs(self, *arguments: str) -> set[str]:
@@ -104,8 +104,9 @@ AFTER_FOLDS = Counter(
     ]
 )
 # What is made of the whole run: after other tables, after new runs, and where the configuration says what was run.
-AFTER_TABLES = Counter(["summarise_results"])
-AFTER_RUNS = AFTER_TABLES + Counter(["tabulate_environment"])
+AFTER_TABLES = Counter(["summarise_results", "write_pages"])
+CLAIMS = Counter(["judge_claims", "tabulate_claims"])
+AFTER_RUNS = AFTER_TABLES + CLAIMS + Counter(["tabulate_environment"])
 AFTER_FACTS = AFTER_RUNS + Counter(["write_paper"])
 # What is drawn of all methods of the synthetic section, from their metrics and from their epochs.
 METHOD_FIGURES = ["draw_figure synthetic-raincloud", "draw_figure imbalance-ratios", "draw_figure synthetic-ranks"]

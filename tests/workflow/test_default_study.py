@@ -8,6 +8,9 @@ import pandas as pd
 import pytest
 from matplotlib.testing.compare import compare_images
 
+from fossil.evaluation.claims.ledger import read_ledger
+from fossil.evaluation.claims.verdicts import NOT_RUN
+from fossil.reporting.claims import with_summary
 from tests.workflow.study import REPOSITORY, Study
 
 # Mean balanced accuracy over the eight seeds at 9:1, measured by another program before this one was written.
@@ -24,7 +27,7 @@ MEASURED_ELSEWHERE = {
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     finished = Study.create(tmp_path_factory.mktemp("default"), config={})
-    finished.make("synthetic")
+    finished.make("synthetic", "claims")
     return finished
 
 
@@ -44,6 +47,19 @@ def test_the_figure_of_the_readme_is_the_figure_of_the_run(study: Study, tmp_pat
     shown.write_bytes((REPOSITORY / "workflow/report/synthetic-raincloud.png").read_bytes())
     drawn = study.root / "results/figures/synthetic-raincloud.png"
     assert compare_images(str(shown), str(drawn), tol=1.0) is None
+
+
+def test_the_claims_of_the_readme_are_those_of_the_run(study: Study) -> None:
+    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    assert with_summary(readme, read_ledger(study.root / "results/claims.csv")) == readme
+
+
+def test_claims_are_judged_without_drawing_or_training_on_phantoms(study: Study) -> None:
+    assert not (study.root / "data/raw/phantom").exists()
+    ledger = read_ledger(study.root / "results/claims.csv")
+    of_photographs = ledger["table"].isin(["final-tuning", "external-validation", "proxy-top3"])
+    assert set(ledger.loc[of_photographs, "verdict"]) == {NOT_RUN}
+    assert of_photographs.sum() > 100
 
 
 def test_every_kind_of_file_that_the_run_makes_is_named_in_the_readme_of_the_results(study: Study) -> None:

@@ -22,6 +22,7 @@ from tests.workflow.study import (
     AFTER_RUNS,
     AFTER_STACKS,
     AFTER_TABLES,
+    CLAIMS,
     EPOCH_FIGURES,
     FOSSIL_FIGURES,
     FOSSIL_TABLES,
@@ -134,9 +135,14 @@ def test_editing_the_style_of_plots_redraws_all_plots_and_nothing_else(study: St
         assert study.planned() == Counter(every)
 
 
-def test_another_caption_writes_the_document_and_nothing_else(study: Study) -> None:
+def test_another_caption_writes_the_document_and_makes_its_figure_and_nothing_else(study: Study) -> None:
     with edited(study.root / "workflow/report/captions/figures/theory.rst", "Another sentence."):
-        assert study.planned() == Counter(["write_paper"])
+        assert study.planned() == Counter(["write_paper", "draw_figure theory"])
+
+
+def test_another_claim_is_judged_and_trains_nothing(study: Study) -> None:
+    with edited(study.root / "workflow/claims.yaml", "# Nothing new.\n"):
+        assert study.planned() == CLAIMS + AFTER_TABLES
 
 
 def test_what_was_found_is_said_at_the_end(study: Study) -> None:
@@ -170,7 +176,7 @@ def test_editing_the_reader_of_another_data_set_reruns_nothing(study: Study) -> 
 
 def test_editing_the_table_of_a_data_set_makes_that_table_only(study: Study) -> None:
     with edited(study.root / "workflow/fossil/reporting/tables/dataset.py"):
-        assert study.planned() == Counter(["tabulate_dataset"])
+        assert study.planned() == Counter(["tabulate_dataset", "write_pages"])
 
 
 def test_nothing_is_downloaded_where_a_folder_is_named_or_nothing_is_asked_for(study: Study, tmp_path: Path) -> None:
@@ -247,7 +253,7 @@ def test_a_deleted_output_is_made_again(study: Study) -> None:
     for name, rules in (
         ("tables/final-tuning.csv", ["tabulate_study final-tuning", *AFTER_TABLES]),
         ("figures/synthetic-raincloud.pdf", ["draw_figure synthetic-raincloud"]),
-        ("tables/env.tex", ["tabulate_environment"]),
+        ("tables/env.tex", ["tabulate_environment", "write_pages"]),
     ):
         path = study.root / "results" / name
         content = path.read_bytes()
@@ -285,7 +291,7 @@ def test_an_option_of_one_method_reruns_that_method_only(study: Study) -> None:
 
 def test_another_number_of_bootstrap_resamples_compares_anew_and_retrains_nothing(study: Study) -> None:
     with configured(study, "statistics", resamples=300):
-        assert study.planned() == Counter(compare_methods=6, measure_effects=1) + TABLES + AFTER_TABLES
+        assert study.planned() == Counter(compare_methods=6, measure_effects=1) + TABLES + AFTER_TABLES + CLAIMS
 
 
 def test_the_same_configuration_gives_byte_equal_metrics_with_one_core_and_with_two(

@@ -100,12 +100,6 @@ def trial_runs(wildcards):
 SEARCH_TABLES = ["proxy-top3", "tuning"] if trial_runs([]) else []
 
 
-def claimed_metrics(wildcards):
-    """Metrics of every study, and of the search where some trial is there."""
-    studies = [*BLOCKS, *([f"{DATASET}-trials"] if SEARCH_TABLES else [])]
-    return expand("results/metrics/{study}.parquet", study=studies)
-
-
 def trial_rows():
     """A row for each set of options that is tried, as it is trained."""
     pairs = dict.fromkeys((trial.method, trial.trained_as) for tried in TRIALS.values() for trial in tried)

@@ -33,8 +33,9 @@ def absent_tables(config: Config) -> dict[str, str]:
     dataset = config.image_dataset
     if dataset == "pad_ufes_20":
         return {}
-    own = "phantom, which says nothing of the paper's" if dataset in PHANTOMS else DATASETS[dataset]
-    return dict.fromkeys(("final-tuning", "external-validation", SWEEP), f"the images are {own}")
+    drawn = "the images are phantom, which says nothing of the paper's"
+    reason = drawn if dataset in PHANTOMS else f"the images are {DATASETS[dataset]}"
+    return dict.fromkeys(("final-tuning", "external-validation", SWEEP), reason)
 
 
 def protocol(config: Config, study: str) -> str:
