@@ -26,7 +26,7 @@ from fossil.reporting.tables.statistics import read_statistics
 from fossil.stages import rank_methods as stage
 from tests.unit.test_statistics import block, long_table
 
-# Demsar (2006), JMLR 7, Table 6: AUC of C4.5, C4.5+m, C4.5+cf and C4.5+m+cf on 14 data sets. Of the two .975 in the last
+# Demsar (2006), JMLR 7, Table 6: AUC of C4.5, C4.5+m, C4.5+cf, C4.5+m+cf on 14 data sets. Of the two .975 in the last
 # row but one the third must be higher in digits that are not printed: only so are the mean ranks those of the table.
 DEMSAR = np.array(
     [
