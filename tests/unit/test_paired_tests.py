@@ -68,6 +68,18 @@ def test_wilcoxon_gives_the_p_of_published_tables(n: int, negative_ranks: list[i
     assert exact.all()
 
 
+def test_wilcoxon_gives_the_p_of_the_example_of_r() -> None:
+    # The depression scores (Hollander and Wolfe 1973) of R's help page of wilcox.test: V = 40, p-value = 0.03906.
+    first = [1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30]
+    second = [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29]
+    differences = np.subtract(first, second)
+    found, exact = wilcoxon_p(differences[None], QUICK)
+    # V = 40 of 45 leaves 5: 2 * 10 of the 512 signs have a negative rank sum of at most 5.
+    assert found == pytest.approx([20 / 512])
+    assert exact.all()
+    assert rank_biserial(differences[None]) == pytest.approx([(40 - 5) / 45])
+
+
 @given(small_integers)
 @settings(deadline=None, max_examples=60)
 def test_wilcoxon_with_ties_and_zeros_equals_the_enumeration_of_all_sign_flips(differences: np.ndarray) -> None:
