@@ -36,6 +36,7 @@ lint: $(STAMP)
 # On a machine with an NVIDIA GPU, tests/benchmarks/gpu.sh compares it with the CPU and measures there; speeds is for it.
 bench: $(STAMP)
 	python -m tests.benchmarks.section
+	python -m tests.benchmarks.evaluation
 	python -m tests.benchmarks.stacked
 	python -m tests.benchmarks.weights
 	python -m tests.benchmarks.meta_weight_net

@@ -13,8 +13,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from fossil.files import read_json
-from tests.requirements import require_program
 from tests.workflow.study import (
     AFTER_FACTS,
     AFTER_FOLDS,
@@ -153,19 +151,6 @@ def test_what_was_found_is_said_at_the_end(study: Study) -> None:
     assert len(lines) == 3
     assert all(line in said for line in lines)
     assert "More in results/summary.md." in said
-
-
-def test_the_document_is_set_where_it_is_asked_for_with_every_table_and_figure(study: Study) -> None:
-    require_program("latexmk")
-    require_program("pdflatex")
-    assert study.planned("paper") == Counter(["typeset_paper"])
-    study.make("paper")
-    assert (study.root / "results/paper/paper.pdf").read_bytes().startswith(b"%PDF")
-    assert study.planned("paper") == Counter()
-    record = read_json(study.root / "results/records/typeset_paper.json")
-    for kind, ending in (("tables", "tex"), ("figures", "pdf")):
-        assert record[kind] == len(list((study.root / "results" / kind).glob(f"*.{ending}")))
-    assert record["overfull_pt"] < 5
 
 
 def test_editing_the_reader_of_another_data_set_reruns_nothing(study: Study) -> None:

@@ -52,6 +52,14 @@ os.environ.update(
     FOSSIL_PLAIN_PROGRESS="1",
 )
 
+# Snakemake 9 limits how many jobs it submits a second, by default to 100, and for that looks through all jobs that are ready
+# once a second for every job that has ended: after a hundred trainings that takes a third of a core. Where jobs run on this
+# machine, nothing needs a limit.
+if workflow.scheduling_settings is not None and workflow.local_exec:
+    limit = workflow.scheduling_settings.max_jobs_per_timespan
+    if limit is not None and (limit.max_jobs, limit.timespan) == (100, 1):
+        workflow.scheduling_settings.max_jobs_per_timespan = None
+
 # What --config says is laid over the files again, with its values read as YAML.
 update_config(config, read_typed(workflow.config_settings.config))
 

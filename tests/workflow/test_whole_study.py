@@ -1,7 +1,9 @@
-"""The studies on images: search for options, models tried on another data set, and models trained there."""
+"""A small study of everything: search for options, another data set, models trained there, a document and a report."""
 
 from __future__ import annotations
 
+import zipfile
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -11,6 +13,7 @@ from fossil.files import read_json
 from tests.workflow.study import TINY, Study
 
 CONFIG: dict[str, Any] = {
+    "synthetic": TINY["synthetic"],
     "datasets": {
         "phantom": {"images": 90, "imbalance_ratio": 3.0},
         "phantom_external": {"images": 90, "imbalance_ratio": 3.0},
@@ -35,13 +38,13 @@ CONFIG: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
-    finished = Study.create(tmp_path_factory.mktemp("images"), CONFIG)
-    finished.make("images")
+    finished = Study.create(tmp_path_factory.mktemp("whole"), CONFIG)
+    finished.make()
     return finished
 
 
 def test_a_finished_study_plans_nothing(study: Study) -> None:
-    assert study.planned("images") == {}
+    assert study.planned() == {}
 
 
 def test_trials_have_no_prediction_of_a_test_image_and_leave_no_model(study: Study) -> None:
@@ -153,3 +156,67 @@ def test_a_dry_run_says_what_would_be_trained(study: Study) -> None:
     said = study.make("--dry-run", "images", "--forceall")
     assert "Studies on images: test_byobnet at 64 pixels, 18 trainings" in said
     assert "internal on phantom: 6 trainings, 0 without a result" in said
+
+
+def test_the_document_is_set_where_it_is_asked_for_with_every_table_and_figure(study: Study) -> None:
+    require_program("latexmk")
+    require_program("pdflatex")
+    assert study.planned("paper") == Counter(["typeset_paper"])
+    study.make("paper")
+    assert (study.root / "results/paper/paper.pdf").read_bytes().startswith(b"%PDF")
+    assert study.planned("paper") == Counter()
+    record = read_json(study.root / "results/records/typeset_paper.json")
+    for kind, ending in (("tables", "tex"), ("figures", "pdf")):
+        assert record[kind] == len(list((study.root / "results" / kind).glob(f"*.{ending}")))
+    assert record["overfull_pt"] < 5
+
+
+@pytest.fixture(scope="module")
+def report(study: Study) -> Path:
+    """The report as a folder that was packed."""
+    study.make("--report", "report.zip")
+    with zipfile.ZipFile(study.root / "report.zip") as packed:
+        packed.extractall(study.root / "unpacked")
+    return study.root / "unpacked/report/report.html"
+
+
+def test_the_report_opens_with_what_was_run_and_what_became_of_the_claims(report: Path) -> None:
+    with open_page(report) as browser:
+        wait_for(browser, "h1")
+        text = browser.find_element(By.TAG_NAME, "body").text
+        assert "What was run, and what came out" in text
+        assert "says nothing of patients" in text
+        assert "claims in the paper's words" in text
+        assert errors(browser) == []
+
+
+def test_every_figure_of_every_category_shows_in_the_report(study: Study, report: Path) -> None:
+    shown = set()
+    with open_page(report) as browser:
+        for category in CATEGORIES:
+            for what in results_of(browser, category):
+                if what.startswith("figure "):
+                    image = show(browser, category, what)
+                    assert image.get_property("naturalWidth") > 500, what
+                    shown.add(what.removeprefix("figure "))
+    assert shown == {path.stem for path in (study.root / "results/figures").glob("*.png")}
+
+
+def test_every_table_shows_in_the_report_as_a_page(study: Study, report: Path) -> None:
+    shown = set()
+    with open_page(report) as browser:
+        for category in CATEGORIES:
+            for what in results_of(browser, category):
+                if not what.startswith("figure "):
+                    assert rows_of_page(browser, category, what) > 0, what
+                    shown.add(what)
+    tables = {path.stem.replace("-", " ") for path in (study.root / "results/tables").glob("*.csv")}
+    assert shown == tables | {"claims of the paper", "every run"}
+
+
+def test_the_report_in_one_file_shows_its_figures_too(study: Study) -> None:
+    study.make("--report", "report.html")
+    with open_page(study.root / "report.html") as browser:
+        image = show(browser, "Theory", "figure theory")
+        assert image.get_property("naturalWidth") > 500
+        assert errors(browser) == []
