@@ -22,7 +22,7 @@ def open_page(path: Path) -> Iterator[Chrome]:
     """Open a file in Chromium."""
     options = ChromeOptions()
     options.binary_location = require_program("chromium")
-    # As root, as in a container, Chromium runs without its own sandbox only.
+    # As root, as in a container, Chromium runs without a sandbox of its own only.
     for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--window-size=1500,1000"):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
@@ -34,20 +34,31 @@ def open_page(path: Path) -> Iterator[Chrome]:
         browser.quit()
 
 
-def click_text(browser: Chrome, text: str) -> None:
-    """Click what says a text and nothing else."""
-    found = WebDriverWait(browser, _SECONDS).until(lambda page: [e for e in _saying(page, text) if e.is_displayed()])
-    browser.execute_script("arguments[0].click()", found[0])
+def text_of(browser: Chrome) -> str:
+    """All text that is shown."""
+    return _wait(browser, "body")[0].text
 
 
-def rows(browser: Chrome) -> list[WebElement]:
-    """Rows of the list of results that is shown, without its head."""
-    return WebDriverWait(browser, _SECONDS).until(lambda page: page.find_elements(By.CSS_SELECTOR, "table tbody tr"))
+def results_of(browser: Chrome, category: str) -> list[str]:
+    """Click a category of the menu and name the results in it."""
+    return [row.find_element(By.TAG_NAME, "td").text for row in _rows(browser, category)]
 
 
-def wait_for(browser: Chrome, selector: str) -> WebElement:
-    """Wait until an element is there."""
-    return WebDriverWait(browser, _SECONDS).until(lambda page: page.find_elements(By.CSS_SELECTOR, selector))[0]
+def image_width(browser: Chrome, category: str, result: str) -> int:
+    """Click through to a figure; its own width in pixels, 0 where it does not show."""
+    _view(browser, category, result)
+    image = _wait(browser, "div.p-3 > img")[0]
+    WebDriverWait(browser, _SECONDS).until(lambda _: image.get_property("complete"))
+    return int(image.get_property("naturalWidth"))
+
+
+def table_rows(browser: Chrome, category: str, result: str) -> int:
+    """Click through to a page; how many rows its tables have."""
+    _view(browser, category, result)
+    browser.switch_to.frame(_wait(browser, "iframe")[0])
+    count = len(_wait(browser, "tbody tr"))
+    browser.switch_to.default_content()
+    return count
 
 
 def errors(browser: Chrome) -> list[str]:
@@ -55,5 +66,20 @@ def errors(browser: Chrome) -> list[str]:
     return [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
 
 
-def _saying(browser: Chrome, text: str) -> list[WebElement]:
-    return browser.find_elements(By.XPATH, f"//*[normalize-space(text())='{text}']")
+def _rows(browser: Chrome, category: str) -> list[WebElement]:
+    browser.refresh()
+    xpath = f"//a[normalize-space(.)='{category}']"
+    entry = WebDriverWait(browser, _SECONDS).until(lambda page: page.find_elements(By.XPATH, xpath))[0]
+    browser.execute_script("arguments[0].click()", entry)
+    return _wait(browser, "table tbody tr")
+
+
+def _view(browser: Chrome, category: str, result: str) -> None:
+    row = next(row for row in _rows(browser, category) if row.find_element(By.TAG_NAME, "td").text == result)
+    # The first of a row's two buttons shows the result, the other one tells about it.
+    browser.execute_script("arguments[0].click()", row.find_element(By.TAG_NAME, "a"))
+
+
+def _wait(browser: Chrome, selector: str) -> list[WebElement]:
+    """Wait until elements are there."""
+    return WebDriverWait(browser, _SECONDS).until(lambda page: page.find_elements(By.CSS_SELECTOR, selector))
