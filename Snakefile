@@ -22,7 +22,10 @@ configfile: "config/config.yaml"
 
 
 # The first page is made from the results, and there is none before them.
-report: "results/pages/overview.rst" if os.path.exists("results/pages/overview.rst") else "workflow/report/start.rst"
+report:
+    os.path.abspath("results/pages/overview.rst")
+    if os.path.exists("results/pages/overview.rst")
+    else "workflow/report/start.rst"
 
 
 include: "workflow/rules/common.smk"
@@ -65,6 +68,10 @@ rule all:
         rules.write_paper.output.document,
         rules.summarise_results.output.summary,
         rules.write_pages.output,
+
+
+onstart:
+    lift_limit_of_submissions()
 
 
 onsuccess:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from fossil.evaluation.claims.evidence import Evidence
 from fossil.evaluation.claims.parts import Better, Difference, EveryRun, Insignificant, NotWorse, Spread, spread_p
 from fossil.evaluation.claims.verdicts import (
     CANNOT_TELL,
@@ -16,7 +17,7 @@ from fossil.evaluation.claims.verdicts import (
     NOT_HELD,
     NOT_RUN,
 )
-from tests.unit.claim_runs import TABLE, measured, paper
+from tests.unit.claim_runs import STATISTICS, TABLE, measured, paper
 
 EIGHT = np.arange(8) / 100
 BETTER = {"kind": "better", "table": TABLE, "metric": "balanced_accuracy", "row": ["FOSSIL"], "than": [["ERM"]]}
@@ -41,12 +42,38 @@ def test_a_row_that_is_worse_than_one_of_the_others_does_not_hold() -> None:
     assert part.on_runs(measured(runs)).verdict == NOT_HELD
 
 
-def test_holm_counts_the_rows_that_are_compared() -> None:
-    # p = .0078 a row; Holm over seven of them asks for .0071.
+def test_every_row_that_is_compared_must_be_beyond_chance_and_their_number_is_not_corrected_for() -> None:
+    # p = .0078 for each of seven rows, which Holm would make .055.
     names = ["erm", "static", "focal", "curriculum", "meta_weight_net", "effective_number", "static_inverted"]
     runs = {"fossil": 0.8 + EIGHT} | dict.fromkeys(names, 0.7 + EIGHT / 2)
     part = Better(**BETTER | {"than": [[name.upper()] for name in names]})
+    assert part.on_runs(measured(runs)).verdict == HELD
+    runs["erm"] = 0.8 + EIGHT - np.array([0.1, -0.02, 0.03, -0.01, 0.05, -0.03, 0.02, -0.04])
     assert part.on_runs(measured(runs)).verdict == DIRECTION
+
+
+def test_with_five_runs_no_data_could_be_beyond_chance_and_the_answer_says_so() -> None:
+    # 2/2^5 = .0625.
+    answer = Better(**BETTER).on_runs(measured({"fossil": 0.8 + EIGHT[:5], "erm": 0.7 + EIGHT[:5] / 2}))
+    assert answer.verdict == DIRECTION
+    assert "no data of so few runs" in answer.text
+
+
+def test_a_comparison_that_lacks_runs_says_how_many() -> None:
+    runs = {"fossil": 0.8 + EIGHT, "erm": np.where(np.arange(8) < 7, 0.7 + EIGHT / 2, np.nan)}
+    assert "7 of 8 runs" in Better(**BETTER).on_runs(measured(runs)).text
+
+
+def test_in_folds_the_corrected_test_decides_unless_the_claim_is_about_wilcoxons() -> None:
+    evidence = measured({"fossil": 0.8 + EIGHT, "erm": 0.75 + 0.77 * EIGHT[::-1]})
+    table = evidence.tables[TABLE].model_copy(update={"test_train_ratio": 0.3})
+    folds = Evidence(metrics=evidence.metrics, tables={TABLE: table}, statistics=STATISTICS)
+    differences = 0.05 + EIGHT - 0.77 * EIGHT[::-1]
+    t = differences.mean() / np.sqrt((1 / 8 + 0.3) * differences.var(ddof=1))
+    corrected = 2 * stats.t.sf(t, 7)
+    assert f"p {corrected:.3f}" in Better(**BETTER).on_runs(folds).text
+    wilcoxon = stats.wilcoxon(differences, method="exact").pvalue
+    assert f"p {wilcoxon:.3f}" in Better(**BETTER, by_wilcoxon=True).on_runs(folds).text
 
 
 def test_less_regret_is_better() -> None:
@@ -140,8 +167,8 @@ def test_insignificance_with_four_pairs_is_said_to_be_without_content() -> None:
         **{"than": [["ERM"]], "p_above": 0.1, "printed_p": "p_wilcoxon"},
     )
     answer = part.on_runs(measured({"fossil": 0.9 + EIGHT[:4], "erm": 0.5 + EIGHT[:4] / 2}))
-    assert answer.verdict == HELD
-    assert "at least 0.125, whatever the data" in answer.text
+    assert answer.verdict == NOT_RUN
+    assert "p cannot be below 0.125, whatever the data" in answer.text
     assert part.on_runs(measured({"fossil": 0.9 + EIGHT, "erm": 0.5 + EIGHT / 2})).verdict == NOT_HELD
 
 

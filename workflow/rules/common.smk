@@ -52,14 +52,6 @@ os.environ.update(
     FOSSIL_PLAIN_PROGRESS="1",
 )
 
-# Snakemake 9 limits how many jobs it submits a second, by default to 100, and for that looks through all jobs that are ready
-# once a second for every job that has ended: after a hundred trainings that takes a third of a core. Where jobs run on this
-# machine, nothing needs a limit.
-if workflow.scheduling_settings is not None and workflow.local_exec:
-    limit = workflow.scheduling_settings.max_jobs_per_timespan
-    if limit is not None and (limit.max_jobs, limit.timespan) == (100, 1):
-        workflow.scheduling_settings.max_jobs_per_timespan = None
-
 # What --config says is laid over the files again, with its values read as YAML.
 update_config(config, read_typed(workflow.config_settings.config))
 
@@ -321,3 +313,15 @@ def table_descriptions(wildcards):
     if study in IMAGE_STUDIES:
         return f"data/processed/{study_dataset(study)}/manifest.json"
     return expand("data/processed/synthetic/{problem}.json", problem=TABLES[wildcards.table].problems)
+
+
+def lift_limit_of_submissions():
+    """Let jobs start at once where they run on this machine.
+
+    Snakemake 9 submits at most 100 jobs a second, and for that looks through all jobs that are ready once a second for
+    every job that has ended: after a hundred trainings this takes a third of a core. Another limit that was asked for,
+    and one of submissions to a cluster, stays.
+    """
+    limit = workflow.scheduler.job_rate_limiter
+    if workflow.local_exec and limit is not None and (limit.max_jobs, limit.timespan) == (100, 1):
+        workflow.scheduler.job_rate_limiter = None

@@ -157,7 +157,7 @@ class ImageTraining(Strict):
     interpolation: Literal["bilinear", "bicubic", "lanczos"] = Field(
         "bicubic", description="Resampling of the decoded images; must be the backbone's own."
     )
-    epochs: PositiveInt = Field(10, description="Epochs; the last one counts.")
+    epochs: PositiveInt = Field(6, description="Epochs; the last one counts.")
     batch_size: Annotated[int, Field(ge=2)] = Field(32, description="Images a step.")
     learning_rate: PositiveFloat = Field(1e-3, description="AdamW's learning rate.")
     weight_decay: NonNegativeFloat = Field(0.05, description="AdamW's weight decay.")

@@ -71,7 +71,7 @@ class Tuning(Strict):
         2, description="The first so many folds, on which candidates are tried; all where there are fewer."
     )
     seeds: list[Seed] = Field([42], description="Seeds of the trials.", min_length=1)
-    epochs: PositiveInt = Field(5, description="Epochs of a trial.")
+    epochs: PositiveInt = Field(3, description="Epochs of a trial.")
     budget: PositiveInt = Field(9, description="Candidates that a method has at most where none has more than others.")
     budget_seed: Seed = Field(0, description="Seed by which these are drawn from larger grids.")
 

@@ -11,13 +11,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from fossil.config import Statistics
-from fossil.evaluation.paired_tests import rank_biserial
+from fossil.evaluation.paired_tests import UNIT, in_units, rank_biserial
 
 FOLD_TESTS = ("corrected_t", "fold_means")
 """Tests that there are in addition where the images that test in a fold are its own."""
-
-# Differences are counted in units of 1e-12, as in `paired_tests`: what is equal but for rounding has no variance.
-_UNIT = 1e-12
 
 _SHARED = {
     "corrected_t": "seeds of one fold count as divisions of their own",
@@ -71,7 +68,7 @@ def analyse_folds(
     rows = []
     sets = zip(differences, folds, expected, folds_expected, strict=True)
     for comparison, (values, of_folds, pairs, divisions) in enumerate(sets):
-        units = np.rint(values / _UNIT)
+        units = in_units(values)
         missing = f"{pairs - len(units)} of {pairs} pairs missing" if len(units) < pairs else ""
         means = np.array([units[of_folds == fold].mean() for fold in np.unique(of_folds)])
         shared = {"comparison": comparison, "confidence": statistics.confidence, "missing": missing}
@@ -88,17 +85,17 @@ def _t_test(units: _Array, ratio: float, statistics: Statistics) -> dict[str, An
     """Test differences in units, of which ratio is the correction of the variance of their mean."""
     n = len(units)
     mean = float(units.mean()) if n else np.nan
-    found = {"n": n, "estimate": mean * _UNIT, "effect_size": float(rank_biserial(units[None])[0]) if n else np.nan}
+    found = {"n": n, "estimate": mean * UNIT, "effect_size": float(rank_biserial(units[None])[0]) if n else np.nan}
     if n < 2:
         return {**found, "low": np.nan, "high": np.nan, "p": np.nan, "found": "fewer than two: no test"}
     if np.ptp(units) == 0:
         equal = "all differences are equal: the interval is that point"
         p, note = (1.0, equal) if mean == 0 else (np.nan, f"{equal}, and there is no test")
-        return {**found, "low": mean * _UNIT, "high": mean * _UNIT, "p": p, "found": note}
+        return {**found, "low": mean * UNIT, "high": mean * UNIT, "p": p, "found": note}
     error = float(np.sqrt((1 / n + ratio) * units.var(ddof=1)))
     reach = float(stats.t.ppf((1 + statistics.confidence) / 2, n - 1)) * error
     p = float(2 * stats.t.sf(abs(mean) / error, n - 1))
-    return {**found, "low": (mean - reach) * _UNIT, "high": (mean + reach) * _UNIT, "p": p, "found": ""}
+    return {**found, "low": (mean - reach) * UNIT, "high": (mean + reach) * UNIT, "p": p, "found": ""}
 
 
 def _notes(row: dict[str, Any]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from scipy import stats
 from fossil.config import Statistics
 
 # Differences are counted in units of 1e-12: 0.3 - 0.2 and 0.2 - 0.1 then tie, and so do sums and means that are equal.
-_UNIT = 1e-12
+UNIT = 1e-12
 # Sums of large differences do round, in the last digits of the sum of their sizes.
 _ROUNDING = 1e-14
 # Numbers that a step holds at once.
@@ -51,9 +51,14 @@ def analyse_pairs(differences: Sequence[_Array], *, expected: Sequence[int], sta
     parts = []
     for n in np.unique(sizes):
         at = np.flatnonzero(sizes == n)
-        units = np.rint(np.array([differences[k] for k in at]) / _UNIT)
+        units = in_units(np.array([differences[k] for k in at]))
         parts.append(_test_stack(units, np.asarray(expected)[at], statistics).assign(comparison=np.tile(at, 2)))
     return pd.concat(parts).sort_values("comparison", kind="stable", ignore_index=True)
+
+
+def in_units(differences: _Array) -> _Array:
+    """Count differences in units of 1e-12, so that those which are equal but for rounding tie."""
+    return np.rint(differences / UNIT)
 
 
 def rank_biserial(differences: _Array) -> _Array:
@@ -151,9 +156,9 @@ def _test_stack(units: _Array, expected: NDArray[np.int64], statistics: Statisti
     shared = {
         "n": n,
         "n_expected": expected,
-        "estimate": units.mean(axis=-1) * _UNIT if n else np.nan,
-        "low": low * _UNIT,
-        "high": high * _UNIT,
+        "estimate": units.mean(axis=-1) * UNIT if n else np.nan,
+        "low": low * UNIT,
+        "high": high * UNIT,
         "confidence": statistics.confidence,
         "effect_size": rank_biserial(units) if n else np.nan,
         "note": [_note(n, *of_row) for of_row in zip(expected, n - decisive, notes, strict=True)],

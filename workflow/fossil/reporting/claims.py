@@ -47,10 +47,10 @@ def summary(ledger: pd.DataFrame) -> str:
     claims, numbers = counts(ledger, CLAIM), counts(ledger, NUMBER)
     statements, checks = counts(ledger, STATEMENT), counts(ledger, CHECK)
     decided = sum(numbers.values()) - numbers[NOT_RUN]
-    words, checked = _plural(sum(claims.values()), "claim"), _plural(sum(checks.values()), "check")
+    words, checked = _plural(sum(claims.values()), "reading"), _plural(sum(checks.values()), "check")
     theory = _plural(sum(statements.values()), "statement")
     return (
-        f"Of {words} in the paper's words {claims[HELD]} held, {claims[DIRECTION]} held in direction only, "
+        f"Of {words} of the paper's claims in words {claims[HELD]} held, {claims[DIRECTION]} held in direction only, "
         f"{claims[NOT_HELD]} did not hold, {claims[CONTRADICTED]} are contradicted by the paper's own tables, and "
         f"{claims[NOT_RUN]} were not run. Of its {sum(numbers.values())} numbers {decided} were measured: "
         f"{numbers[WITHIN_1]} are within one reported deviation, {numbers[WITHIN_2]} within two, {numbers[BEYOND]} "
@@ -85,16 +85,18 @@ def with_summary(readme: str, ledger: pd.DataFrame) -> str:
 
 
 _READING = (
-    "**Held**: every part of the claim is there and beyond chance (exact Wilcoxon test, Holm's correction over the "
-    "rows compared, p < .05; in a study in folds the t-test corrected for shared training images). **In direction "
-    "only**: it is there, and chance may have made it. **Contradicted**: the paper's own means or p-values disagree "
-    "with it; what was measured stands beside it. **Not run**: nothing was measured that could tell, which is so of "
-    "everything that the paper claims of photographs as long as the images are phantom.",
+    "**Held**: every part of the claim is there and beyond chance (exact Wilcoxon test, p < .05 against every row "
+    "that is compared; in a study in folds the t-test corrected for shared training images). **In direction "
+    "only**: it is there, and chance may have made it. **Contradicted**: the paper's own means or p-values "
+    "disagree with it; what was measured stands beside it. **Not run**: nothing was measured that could tell, "
+    "which is so of everything that the paper claims of photographs as long as the images are phantom. Claims "
+    "about orders of methods, preferred options and equal scores are held where their rule is met; there is no "
+    "test of chance in them.",
     "",
-    "Numbers are held against the mean of the runs in the same cell. The reported deviations are over runs, so that "
-    "two means of 8 runs are seldom more than one deviation apart by chance alone; the column *in SE* counts standard "
-    "errors of their difference, and beyond 2 chance does not explain it. *Nearest* is the reading of the paper's row "
-    "that comes closest, where there are several.",
+    "Numbers are held against the mean of the runs in the same cell. The reported deviations are over runs, so "
+    "that two means of 8 runs are seldom more than one deviation apart by chance alone; the column *in SE* counts "
+    "standard errors of their difference, beyond 2 of which about one cell in twenty is by chance. *Nearest* is "
+    "the reading of the paper's row that comes closest, where there are several.",
 )
 
 

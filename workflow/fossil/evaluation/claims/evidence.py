@@ -10,9 +10,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fossil.config import PHANTOMS, Block, Row, Statistics, Strict
+from fossil.config.comparisons import row_key
 from fossil.config.tuning import Search
 from fossil.evaluation.fold_tests import analyse_folds
-from fossil.evaluation.paired_tests import analyse_pairs
+from fossil.evaluation.paired_tests import UNIT, flip_p, in_units, mean_intervals, wilcoxon_p
 from fossil.evaluation.reported import Who
 from fossil.evaluation.run_values import run_values
 
@@ -44,16 +45,24 @@ class Measured(Strict):
 
 @dataclass(frozen=True)
 class Pairs:
-    """A paired comparison of two rows: first minus second, over the runs that both have."""
+    """A paired comparison of two rows: first minus second, over the n of n_expected runs that both have.
+
+    ``p`` is that of the exact Wilcoxon test, or where pairs of folds and seeds are not independent that of the t-test
+    corrected for shared training images (Nadeau and Bengio 2003); ``p_wilcoxon`` is Wilcoxon's in both cases, and
+    ``smallest_p`` what ``p`` is at least, whatever the data.
+    """
 
     n: int
+    n_expected: int
     first: float
     second: float
     estimate: float
     low: float
     high: float
     p: float
+    p_wilcoxon: float
     p_permutation: float
+    smallest_p: float
 
 
 @dataclass(frozen=True)
@@ -81,6 +90,7 @@ class Evidence:
     protocols: dict[str, str] = field(default_factory=dict)
     searches: Sequence[Search] = ()
     trials: str = ""
+    _read: dict[tuple[str, str], pd.DataFrame] = field(default_factory=dict, repr=False, compare=False)
     tuning: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["trial_auc", "test_auc"]))
 
     def why_not(self, table: str) -> str:
@@ -98,50 +108,70 @@ class Evidence:
         """Say how the runs of a table differ from the paper's protocol; "" where they do not."""
         return self.protocols.get(table, "")
 
-    def blocks(self, table: str, ratio: str, rows: Sequence[Who]) -> list[Block]:
-        """Find blocks that have all these rows of the paper, those with the paper's number of seeds first."""
+    def blocks(self, table: str, ratio: str, rows: Sequence[Who], *, as_printed: bool = False) -> list[Block]:
+        """Find blocks with all these rows of the paper: those of all seeds first, or as printed those of its seeds."""
         found = [
             block
             for block in self.tables[table].blocks
             if block.printed_ratio == ratio and all(row_of(block, who) is not None for who in rows)
         ]
-        return sorted(found, key=lambda block: block.seeds is None)
+        return sorted(found, key=lambda block: (block.seeds is None) == as_printed)
 
     def values(self, table: str, block: Block, rows: Sequence[Row], metric: str) -> NDArray[np.float64]:
         """Values of one metric, shape (runs, rows); NaN where a run failed or lacks."""
-        mine = self.metrics[self.metrics["study"] == self.tables[table].study]
-        keys = [row.key for row in rows]
-        if not len(mine) or not mine["metric"].eq(metric).any():
+        found = self._of_block(table, block)
+        if metric not in found.index.get_level_values("metric"):
             return np.full((0, len(rows)), np.nan)
-        return run_values(mine, keys=keys, seeds=block.seeds, names=[metric], allow_missing=True).to_numpy()
+        return found.loc[metric][[row.key for row in rows]].to_numpy()
 
-    def pairs(self, table: str, block: Block, first: Row, second: Row, metric: str) -> Pairs:
-        """Compare two rows over the runs that both have; with none of them everything is NaN.
+    def _of_block(self, table: str, block: Block) -> pd.DataFrame:
+        """All values of a block, read once: by metric and run, a column a row."""
+        place = (table, block.name)
+        if place not in self._read:
+            mine = self.metrics[self.metrics["study"] == self.tables[table].study]
+            keys = [row.key for row in block.rows]
+            there = set(map(row_key, mine["scenario"], mine["method"], mine["variant"]))
+            if there.isdisjoint(keys):
+                index = pd.MultiIndex.from_tuples([], names=["metric", "fold", "seed"])
+                self._read[place] = pd.DataFrame(index=index, columns=keys, dtype=float)
+            else:
+                self._read[place] = run_values(mine, keys=keys, seeds=block.seeds, names=None, allow_missing=True)
+        return self._read[place]
 
-        ``p`` is that of the exact Wilcoxon test, or of the t-test corrected for shared training images (Nadeau and
-        Bengio 2003) where pairs of folds and seeds are not independent.
+    def pairs(self, table: str, block: Block, first: Row, second: Row, metric: str, *, interval: bool = False) -> Pairs:
+        """Compare two rows over the runs that both have; with none of them everything but the counts is NaN.
+
+        The interval takes most of the time, and is NaN unless it is asked for.
         """
         values = self.values(table, block, [first, second], metric)
         complete = values[~np.isnan(values).any(axis=1)]
-        differences = complete[:, 0] - complete[:, 1]
         if not len(complete):
-            return Pairs(0, *[np.nan] * 7)
-        tested = analyse_pairs([differences], expected=[len(values)], statistics=self.statistics)
-        tested = tested.set_index("test")
+            return Pairs(0, len(values), *[np.nan] * 9)
+        differences = complete[:, 0] - complete[:, 1]
+        found = self._wilcoxon(differences, interval=interval)
         ratio = self.tables[table].test_train_ratio
-        chosen = tested.loc["wilcoxon"] if ratio is None else self._corrected(differences, ratio)
+        if ratio is not None:
+            found |= self._corrected(differences, ratio)
         return Pairs(
             n=len(complete),
+            n_expected=len(values),
             first=float(complete[:, 0].mean()),
             second=float(complete[:, 1].mean()),
-            estimate=float(chosen["estimate"]),
-            low=float(chosen["low"]),
-            high=float(chosen["high"]),
-            p=float(chosen["p"]),
-            p_permutation=float(tested.at["permutation", "p"]),
+            estimate=float(differences.mean()),
+            **found,
         )
 
-    def _corrected(self, differences: NDArray[np.float64], ratio: float) -> pd.Series:
+    def _wilcoxon(self, differences: NDArray[np.float64], *, interval: bool) -> dict[str, float]:
+        units = in_units(differences)[None]
+        p = float(wilcoxon_p(units, self.statistics)[0][0])
+        low, high = (mean_intervals(units, self.statistics)[:2]) if interval else ([np.nan], [np.nan])
+        return {
+            **{"p": p, "p_wilcoxon": p, "p_permutation": float(flip_p(units, self.statistics)[0][0])},
+            **{"low": float(low[0]) * UNIT, "high": float(high[0]) * UNIT},
+            "smallest_p": min(1.0, 2.0 ** (1 - int((units != 0).sum()))),
+        }
+
+    def _corrected(self, differences: NDArray[np.float64], ratio: float) -> dict[str, float]:
         """Test with the correction for shared training images; in which fold a pair is plays no role there."""
         tested = analyse_folds(
             [differences],
@@ -151,7 +181,8 @@ class Evidence:
             test_train_ratio=ratio,
             statistics=self.statistics,
         )
-        return tested.set_index("test").loc["corrected_t"]
+        found = tested.set_index("test").loc["corrected_t"]
+        return {**{name: float(found[name]) for name in ("p", "low", "high")}, "smallest_p": 0.0}
 
 
 def row_of(block: Block, who: Who) -> Row | None:

@@ -31,6 +31,9 @@ from fossil.evaluation.selection import score_candidates
 _CLOSE = 0.01
 """How far two AUCs may differ that a claim calls equal."""
 
+_EQUAL = 1e-9
+"""Means that differ by less are equal but for rounding."""
+
 
 class RanksAgree(Strict):
     """Methods have one order in two tables: Spearman's rho of their means is at least ``at_least``.
@@ -120,7 +123,7 @@ class SmallerGap(Strict):
             rows = [one for name in (row, other) if blocks and (one := row_of(blocks[0], name))]
             if len(rows) < 2:
                 return Answer(NOT_RUN, "rows that the claim compares are not configured")
-            found.append(evidence.pairs(table, blocks[0], rows[0], rows[1], self.metric))
+            found.append(evidence.pairs(table, blocks[0], rows[0], rows[1], self.metric, interval=True))
         if not all(pair.n for pair in found):
             return Answer(NOT_RUN, "no complete pairs of runs")
         small, large = found
@@ -136,28 +139,34 @@ class SmallerGap(Strict):
 
 
 class OptionPreferred(Strict):
-    """The search prefers the highest or lowest value of an option, or a named one.
+    """The search prefers the highest or lowest value of an option.
 
-    Held where the best candidate has it and candidates that have it are the best on average; in direction where one of
-    both is so.
+    Held where a best candidate has it and candidates that have it are the best on average; in direction where one of
+    both is so. Where every value has the same mean the option changes nothing, and nothing is preferred.
+
+    Attributes
+    ----------
+    printed_extreme : float
+        The highest or lowest value of the paper's grid.
     """
 
     kind: Literal["option_preferred"]
     method: str
     option: str
-    value: Literal["highest", "lowest"] | str
+    value: Literal["highest", "lowest"]
+    printed_extreme: float
 
     def on_tables(self) -> list[str]:
         """Name the tables that the part is about."""
         return [SWEEP]
 
     def on_paper(self, paper: Paper) -> Answer:
-        """Test the best line of the paper's table, which alone is printed of all lines with two more."""
-        lines = [one for one in paper.rows(SWEEP, "", "auc") if one[0] == self.method]
-        values = [printed_options(variant).get(self.option) for _, variant in lines]
-        if not values or values[0] is None:
+        """Test the best line of the paper's table, which prints the best three of each method."""
+        lines = [variant for method, variant in paper.rows(SWEEP, "", "auc") if method == self.method]
+        best = printed_options(lines[0]).get(self.option) if lines else None
+        if best is None:
             return Answer(CANNOT_TELL, "")
-        return Answer(CONSISTENT if values[0] == self._wanted(values) else CONTRADICTED, f"best line: {values[0]}")
+        return Answer(CONSISTENT if best == self.printed_extreme else CONTRADICTED, f"best line: {best:g}")
 
     def on_runs(self, evidence: Evidence) -> Answer:
         """Test the trials."""
@@ -167,21 +176,18 @@ class OptionPreferred(Strict):
         if scored.empty:
             return Answer(NOT_RUN, "no search of this method")
         scored["value"] = [option_at(one, self.option) for one in scored["options"]]
-        scored = scored[scored["may_win"] & scored["mean"].notna() & scored["value"].notna()]
+        scored = scored[scored["may_win"] & scored["value"].notna()]
         averages = scored.groupby("value")["mean"].mean()
         if len(averages) < 2:
             return Answer(NOT_RUN, "the search tries one value only")
-        wanted = self._wanted(list(averages.index))
-        best = scored.loc[scored["mean"].idxmax(), "value"]
-        votes = [best == wanted, averages.idxmax() == wanted]
-        text = ", ".join(f"{value}: {mean:.3f}" for value, mean in averages.items())
+        text = f"mean validation AUC by {self.option} " + ", ".join(f"{v:g}: {m:.3f}" for v, m in averages.items())
+        if np.ptp(averages) < _EQUAL:
+            return Answer(NOT_HELD, f"{text}: the option changes nothing")
+        wanted = averages.index.max() if self.value == "highest" else averages.index.min()
+        best = set(scored.loc[scored["mean"] > scored["mean"].max() - _EQUAL, "value"])
+        votes = [wanted in best, averages[wanted] > averages.max() - _EQUAL]
         verdict = HELD if all(votes) else DIRECTION if any(votes) else NOT_HELD
-        return Answer(verdict, f"mean validation AUC by {self.option} {text}; the best candidate has {best}")
-
-    def _wanted(self, values: list) -> object:
-        return (
-            {"highest": max, "lowest": min}[self.value](values) if self.value in ("highest", "lowest") else self.value
-        )
+        return Answer(verdict, f"{text}; best candidates have {', '.join(f'{v:g}' for v in sorted(best))}")
 
 
 class StageWiseMatches(Strict):
@@ -222,10 +228,11 @@ def _mean(evidence: Evidence, table: str, one: Who, metric: str) -> float:
 
 
 def _scores(evidence: Evidence, method: str) -> pd.DataFrame:
-    """Score the candidates of a method of the paper, with their options."""
+    """Score the candidates of a method of the paper whose trials are all there, with their options."""
     trials = evidence.metrics[evidence.metrics["study"] == evidence.trials]
     search: Search | None = next((s for s in evidence.searches if PRINTED_METHODS.get(s.method) == method), None)
     if search is None or not search.candidates:
         return pd.DataFrame()
     scored = score_candidates(trials, search.candidates)
-    return scored.assign(options=[candidate.options for candidate in search.candidates])
+    scored = scored.assign(options=[candidate.options for candidate in search.candidates])
+    return scored[(scored["n"] == scored["n_expected"]) & (scored["n"] > 0)].copy()

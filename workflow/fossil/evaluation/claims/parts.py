@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from pydantic import Field
 from scipy import stats
@@ -23,7 +22,6 @@ from fossil.evaluation.claims.verdicts import (
     NOT_RUN,
     Answer,
 )
-from fossil.evaluation.paired_tests import holm
 from fossil.evaluation.reported import Paper, Printed, Who
 
 Named = Annotated[list[str], Field(min_length=1, max_length=2)]
@@ -44,7 +42,7 @@ class _Part(Strict):
     measured_as : str
         The measured metric, where that is another one: "" for the same.
     block : str
-        The block whose rows are compared; "" for the first that has them, with the paper's number of seeds if any has.
+        The block whose rows are compared; "" for the first that has them, one of all seeds if there is any.
     """
 
     table: str
@@ -96,24 +94,31 @@ class _Part(Strict):
     def _measured(self, evidence: Evidence, block: Block, rows: list[Row]) -> Answer:
         raise NotImplementedError
 
-    def _pairs(self, evidence: Evidence, block: Block, rows: list[Row]) -> list[Pairs]:
-        return [evidence.pairs(self.table, block, rows[0], other, self.ours) for other in rows[1:]]
+    def _pairs(self, evidence: Evidence, block: Block, rows: list[Row], *, interval: bool = False) -> list[Pairs]:
+        return [evidence.pairs(self.table, block, rows[0], other, self.ours, interval=interval) for other in rows[1:]]
 
     def _better(self, difference: float) -> bool:
         return difference < 0 if self.lower else difference > 0
 
 
 class Better(_Part):
-    """The row has a better mean than each of others, beyond chance: at level ``p_below`` after Holm's correction.
+    """The row has a better mean than each of others, beyond chance: every p is below ``p_below``.
 
-    On paper a strictly better mean of another row contradicts it; with ``significant``, so does a printed p that is not
-    below the level.
+    All of them must be, so that no correction for their number is due: the claim is wrong as soon as one of the others
+    is as good (an intersection-union test, Berger 1982). On paper a strictly better mean of another row contradicts it;
+    with ``printed_p``, so does a printed p that is not below the level.
+
+    Attributes
+    ----------
+    by_wilcoxon : bool
+        Whether the claim is about Wilcoxon's test, also where its pairs are not independent.
     """
 
     kind: Literal["better"]
     than: Annotated[list[Named], Field(min_length=1)]
     p_below: float = 0.05
     printed_p: str = ""
+    by_wilcoxon: bool = False
 
     def named(self) -> list[Who]:
         return [who(self.row), *map(who, self.than)]
@@ -140,16 +145,18 @@ class Better(_Part):
         pairs = self._pairs(evidence, block, rows)
         if min(pair.n for pair in pairs) == 0:
             return Answer(NOT_RUN, "no complete pairs of runs")
-        corrected = holm(pd.Series([pair.p for pair in pairs])).tolist()
-        right = [self._better(pair.estimate) for pair in pairs]
-        beyond = [p < self.p_below for p in corrected]
-        verdict = HELD if all(right) and all(beyond) else DIRECTION if all(right) else NOT_HELD
+        ps = [pair.p_wilcoxon if self.by_wilcoxon else pair.p for pair in pairs]
+        right = all(self._better(pair.estimate) for pair in pairs)
+        verdict = NOT_HELD if not right else HELD if all(p < self.p_below for p in ps) else DIRECTION
         text = [
-            f"{row.label} {pair.second:.3f} (p {p_text(p)})"
-            for row, pair, p in zip(rows[1:], pairs, corrected, strict=True)
+            f"{row.label} {pair.second:.3f} (p {p_text(p)}{runs_text(pair)})"
+            for row, pair, p in zip(rows[1:], pairs, ps, strict=True)
         ]
-        shown = f"{heading(self)}, n {pairs[0].n}: {rows[0].label} {pairs[0].first:.3f}; {', '.join(text)}"
-        return Answer(verdict, shown)
+        shown = f"{heading(self)}, n {pairs[0].n_expected}: {rows[0].label} {pairs[0].first:.3f}; {', '.join(text)}"
+        least = max(pair.smallest_p for pair in pairs)
+        return Answer(
+            verdict, f"{shown}; no data of so few runs could be beyond chance" if least >= self.p_below else shown
+        )
 
 
 class NotWorse(_Part):
@@ -169,7 +176,7 @@ class NotWorse(_Part):
         return Answer(verdict, f"{printed_heading(self)}: loses {worst:.3f}" if lost else "")
 
     def _measured(self, evidence: Evidence, block: Block, rows: list[Row]) -> Answer:
-        pairs = self._pairs(evidence, block, rows)
+        pairs = self._pairs(evidence, block, rows, interval=True)
         if min(pair.n for pair in pairs) == 0:
             return Answer(NOT_RUN, "no complete pairs of runs")
         # Gains, of which the least that the interval allows counts.
@@ -197,7 +204,7 @@ class Difference(_Part):
         return Answer(verdict, f"{printed_heading(self)}: {found:+.3f} in print")
 
     def _measured(self, evidence: Evidence, block: Block, rows: list[Row]) -> Answer:
-        (pair,) = self._pairs(evidence, block, rows)
+        (pair,) = self._pairs(evidence, block, rows, interval=True)
         if not pair.n:
             return Answer(NOT_RUN, "no complete pairs of runs")
         same_sign = pair.estimate * self.amount > 0
@@ -227,15 +234,19 @@ class Insignificant(_Part):
         pairs = self._pairs(evidence, block, rows)
         if min(pair.n for pair in pairs) == 0:
             return Answer(NOT_RUN, "no complete pairs of runs")
-        held = all(pair.p > self.p_above for pair in pairs)
         text = [f"{row.label} p {p_text(pair.p)}" for row, pair in zip(rows[1:], pairs, strict=True)]
-        least = 2.0 ** (1 - pairs[0].n)
-        floor = f"; with {pairs[0].n} pairs p is at least {least:g}, whatever the data" if least > self.p_above else ""
-        return Answer(HELD if held else NOT_HELD, f"{heading(self)}: {', '.join(text)}{floor}")
+        shown = f"{heading(self)}, n {pairs[0].n}: {', '.join(text)}"
+        least = min(pair.smallest_p for pair in pairs)
+        if any(np.isnan(pair.p) for pair in pairs) or least > self.p_above:
+            return Answer(NOT_RUN, f"{shown}; p cannot be below {least:g}, whatever the data")
+        return Answer(HELD if all(pair.p > self.p_above for pair in pairs) else NOT_HELD, shown)
 
 
 class Spread(_Part):
-    """The row has the least, or the most, deviation over runs among others, beyond chance (`spread_p`, Holm)."""
+    """The row has the least, or the most, deviation over runs: beyond chance where every `spread_p` is below .05.
+
+    In a study in folds runs are not independent, and these p are too small.
+    """
 
     kind: Literal["spread"]
     most: bool = False
@@ -258,12 +269,11 @@ class Spread(_Part):
             return Answer(NOT_RUN, "fewer than two complete runs")
         stds = values.std(axis=0, ddof=1)
         right = stds[0] >= stds.max() if self.most else stds[0] <= stds.min()
-        corrected = holm(pd.Series([spread_p(values[:, 0], other) for other in values[:, 1:].T]))
-        verdict = NOT_HELD if not right else HELD if (corrected < _ALPHA).all() else DIRECTION
+        ps = [spread_p(values[:, 0], other) for other in values[:, 1:].T]
+        verdict = NOT_HELD if not right else HELD if all(p < _ALPHA for p in ps) else DIRECTION
         text = [f"{rows[0].label} SD {stds[0]:.3f}"]
         text += [
-            f"{row.label} SD {std:.3f} (p {p_text(p)})"
-            for row, std, p in zip(rows[1:], stds[1:], corrected, strict=True)
+            f"{row.label} SD {std:.3f} (p {p_text(p)})" for row, std, p in zip(rows[1:], stds[1:], ps, strict=True)
         ]
         return Answer(verdict, f"{heading(self)}, n {len(values)}: {', '.join(text)}")
 
@@ -329,6 +339,11 @@ def spread_p(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
     if len(first) < 3 or np.ptp(sums) == 0 or np.ptp(differences) == 0:
         return float("nan")
     return float(stats.pearsonr(sums, differences).pvalue)
+
+
+def runs_text(pair: Pairs) -> str:
+    """Say how many runs a comparison lacks; "" where it has all."""
+    return f", {pair.n} of {pair.n_expected} runs" if pair.n < pair.n_expected else ""
 
 
 def intervals(rows: Sequence[Row], pairs: Sequence[Pairs]) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from fossil.evaluation.claims.evidence import LOWER_IS_BETTER
 from fossil.evaluation.claims.finding import Finding, verdict_of
-from fossil.evaluation.claims.verdicts import INCONSISTENT
+from fossil.evaluation.claims.verdicts import EMPTY
 from fossil.evaluation.reported import Paper, Printed, Who
 
 TABLES = (
@@ -23,8 +23,10 @@ TABLES = (
 )
 """Tables of means, with the imbalance ratios of their parts."""
 
-STATED_PREVALENCE = {"external-validation": 0.1}
-"""Share of positive images that the paper states."""
+STATED_PREVALENCE = {"final-tuning": 0.1, "external-validation": 0.1}
+"""Share of positive images that the paper states: about 1:9 for both data sets, in lines 684 and 1231."""
+
+_INTERNAL_UNIT = 0.01
 
 BOLD = {
     ("synthetic-results", "", ("FOSSIL (ours)", "")): ("auc", "balanced_accuracy", "g_mean", "dynamic_regret"),
@@ -103,11 +105,11 @@ def check_prevalence(paper: Paper) -> list[Finding]:
                 line = line or f1.line
         values = np.array(list(found.values()))
         median = float(np.nanmedian(values))
-        stated = STATED_PREVALENCE.get(table)
+        stated = STATED_PREVALENCE[table]
         rule = "recall, balanced accuracy and F1 imply the prevalence of the test images"
         text = f"{np.nanmin(values):.3f} to {np.nanmax(values):.3f}, median {median:.3f}; means tell it roughly"
-        holds = stated is None or abs(median - stated) < 0.03
-        text += f"; stated: {stated:g}" if stated else "; the paper does not state it"
+        holds = abs(median - stated) < 0.03
+        text += f"; stated: {stated:g}"
         findings.append(Finding(f"prevalence {table}", line, rule, text, verdict_of(holds)))
     return findings
 
@@ -123,27 +125,9 @@ def check_regret_is_error(paper: Paper) -> list[Finding]:
     ]
     regrets, errors, lines = (np.array(column) for column in zip(*pairs, strict=True))
     apart, rho = float(np.abs(regrets - errors).max()), float(np.corrcoef(regrets, errors)[0, 1])
-    rule = "dynamic regret is a quantity of its own, not 1 - balanced accuracy"
+    rule = "dynamic regret can be told from 1 - balanced accuracy"
     text = f"in all {len(pairs)} synthetic rows they are within {apart:.3f}, correlation {rho:.3f}"
     return [Finding("regret-is-balanced-error", int(lines[0]), rule, text, verdict_of(apart > 0.03 or rho < 0.9))]
-
-
-def check_recall_against_f1(paper: Paper) -> list[Finding]:
-    """Correlate recall and F1, of which the discussion says that boosting one depresses the other."""
-    findings = []
-    for table in ("final-tuning", "external-validation"):
-        rows = [
-            (recall.mean, f1.mean)
-            for who, f1 in paper.rows(table, "", "f1").items()
-            if (recall := paper.cell(table, "", "recall", who))
-        ]
-        rho = float(np.corrcoef(*zip(*rows, strict=True))[0, 1])
-        rule = "boosting recall depresses precision and thus F1"
-        text = f"over the {len(rows)} rows of {table} recall and F1 rise together, correlation {rho:.2f}"
-        if rho <= 0:
-            text = f"over the {len(rows)} rows of {table} they fall as recall rises, correlation {rho:.2f}"
-        findings.append(Finding(f"recall-against-f1 {table}", 684, rule, text, verdict_of(rho < 0)))
-    return findings
 
 
 def check_gap(paper: Paper) -> list[Finding]:
@@ -159,14 +143,15 @@ def check_gap(paper: Paper) -> list[Finding]:
         }
         if auc is None:
             continue
-        fitting = [name for name, mean in internal.items() if abs(auc.mean - mean - gap.mean) < 1e-9]
+        fitting = [name for name, mean in internal.items() if abs(auc.mean - mean - gap.mean) < gap.unit / 2]
         rule = "gap = external AUC - internal AUC of the method's tuned row, where it has one"
         text = (
             f"{gap.mean:g} = {auc.mean:g} - {auc.mean - gap.mean:.2f}, which is the {' and '.join(fitting) or 'no'} row"
         )
         wanted = "tuned" if "tuned" in internal else "baseline"
         findings.append(Finding(f"gap {who[0]}", gap.line, rule, text, verdict_of(wanted in fitting)))
-    findings += [_gap_order(paper, gaps, variant) for variant in ("baseline", "tuned")]
+    if ("FOSSIL", "") in gaps:
+        findings += [_gap_order(paper, gaps, variant) for variant in ("baseline", "tuned")]
     spread = [
         abs(gap.std - auc.std)
         for who, gap in gaps.items()
@@ -190,53 +175,60 @@ def _gap_order(paper: Paper, gaps: dict[Who, Printed], variant: str) -> Finding:
         )
         if auc and internal:
             computed[who[0]] = auc.mean - internal.mean
-    best = max(computed, key=lambda name: computed[name])
+    best, second = sorted(computed.values(), reverse=True)[:2]
     text = ", ".join(f"{name} {value:+.3f}" for name, value in computed.items())
     rule = f"FOSSIL has the smallest gap when every gap is taken to the {variant} row"
-    return Finding(f"gap-order {variant}", 599, rule, text, verdict_of(best == "FOSSIL"))
+    # Internal means have two decimals, so that each gap may be off by half a hundredth.
+    if best - second < _INTERNAL_UNIT:
+        text += "; differences are within the rounding of the internal means"
+        return Finding(f"gap-order {variant}", 599, rule, text, EMPTY)
+    return Finding(f"gap-order {variant}", 599, rule, text, verdict_of(computed["FOSSIL"] == best))
 
 
 def check_bold(paper: Paper) -> list[Finding]:
-    """Look for means in bold that are not the best of their column."""
+    """Look for means in bold that are not the best of their column.
+
+    One caption says that bold is the best; elsewhere bold may mark the row of the paper's method, and says nothing.
+    """
     findings = []
     for (table, ratio, who), metrics in BOLD.items():
+        beaten, line = [], 0
         for metric in metrics:
             mine = paper.cell(table, ratio, metric, who)
             if mine is None:
                 continue
+            line = mine.line
             sign = -1 if metric in LOWER_IS_BETTER else 1
-            better = {
-                other: cell.mean
+            beaten += [
+                f"{metric.replace('_', ' ')} {mine.mean:g}, {label} {cell.mean:g}"
                 for other, cell in paper.rows(table, ratio, metric).items()
-                if sign * (cell.mean - mine.mean) > 1e-9
-            }
-            if better:
-                shown = ", ".join(f"{' '.join(filter(None, name))} {mean:g}" for name, mean in better.items())
-                found = f"{metric.replace('_', ' ')}: {mine.mean:g} is bold, {shown}"
-                name = _named(f"bold {metric}", table, ratio)
-                rule = "what is in bold is the best of its column"
-                findings.append(Finding(name, mine.line, rule, found, INCONSISTENT))
+                if sign * (cell.mean - mine.mean) > 1e-9 and (label := " ".join(filter(None, other)))
+            ]
+        if line:
+            rule = "what is in bold is the best of its column"
+            found = f"bold and not the best: {'; '.join(beaten)}" if beaten else "it is, or shares the best mean"
+            said = table == "external-validation"
+            verdict = verdict_of(not beaten) if said or not beaten else EMPTY
+            findings.append(Finding(_named("bold", table, ratio), line, rule, found, verdict))
     return findings
 
 
 def check_twice_printed(paper: Paper) -> list[Finding]:
-    """Compare two tables that print the same eight seeds at 9:1."""
+    """Compare two tables at 9:1, which by lines 1013 and 1028 both are of the same eight seeds."""
     names = {"Static weighting": "Static reweight.", "Curriculum learning": "Curriculum", "FOSSIL (ours)": "FOSSIL"}
-    findings = []
+    apart = []
     for who in paper.rows("synthetic-results", "", "auc"):
         other = (names.get(who[0], who[0]), "")
-        apart = [
-            f"{metric.replace('_', ' ')} {first.mean:g} and {second.mean:g}"
+        apart += [
+            f"{who[0]} {metric.replace('_', ' ')} {first.mean:g} and {second.mean:g}"
             for metric in ("auc", "balanced_accuracy", "g_mean", "dynamic_regret")
             if (first := paper.cell("synthetic-results", "", metric, who))
             and (second := paper.cell("synthetic-main", "9", metric, other))
             and abs(first.mean - second.mean) > 1e-9
         ]
-        cell = paper.cell("synthetic-results", "", "auc", who)
-        rule = "the tables synthetic-results and synthetic-main print one mean for one method at 9:1"
-        text = "; ".join(apart) or "all four means are equal"
-        findings.append(Finding(f"twice {who[0]}", cell.line if cell else 0, rule, text, verdict_of(not apart)))
-    return findings
+    rule = "two tables of the same eight seeds at 9:1 have the same means (the caption of one tells of other runs)"
+    text = "; ".join(apart) or "all means are equal"
+    return [Finding("twice synthetic-results synthetic-main", 478, rule, text, verdict_of(not apart))]
 
 
 def check_pairing(paper: Paper) -> list[Finding]:
@@ -251,10 +243,10 @@ def check_pairing(paper: Paper) -> list[Finding]:
     }
     augmented = ["+ Aug" in name for name, _ in nearest.values()]
     text = "; ".join(
-        f"{method} is the row {one[0]} within {_distance(paper, (method, ''), one):.3f}"
+        f"{method} resembles {one[0]} most, within {_distance(paper, (method, ''), one):.3f}"
         for method, one in nearest.items()
     )
-    rule = "the table synthetic-results trains all methods on the same data"
+    rule = "by its numbers, the table synthetic-results compares methods on the same training data"
     return [Finding("pairing synthetic-results", 417, rule, text, verdict_of(len(set(augmented)) == 1))]
 
 
@@ -277,7 +269,6 @@ def checks(paper: Paper) -> Iterator[Finding]:
         check_g_mean,
         check_prevalence,
         check_regret_is_error,
-        check_recall_against_f1,
         check_gap,
         check_bold,
         check_twice_printed,

@@ -45,8 +45,11 @@ def check_wilcoxon_p(paper: Paper) -> list[Finding]:
                 verdict = EMPTY if reachable else verdict
             elif nearest == levels[0]:
                 text += ", which is the smallest: every pair has the same sign"
-            if not reachable:
+            elif not reachable and abs(nearest - cell.mean) < cell.unit:
                 text += "; a tie, a zero or rounding twice may explain it"
+                verdict = EMPTY
+            elif nearest == levels[1] and not bound:
+                text += ", which is the second smallest: one pair has the other sign"
             rule = "a Wilcoxon p is one of the values that its number of pairs allows"
             name = " ".join(filter(None, ["wilcoxon", table, method, variant]))
             findings.append(Finding(name, cell.line, rule, text, verdict))

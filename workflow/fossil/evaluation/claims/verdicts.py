@@ -23,7 +23,7 @@ EMPTY = "says nothing"
 
 CANNOT_TELL = "cannot be told"
 
-_WORST_FIRST = (NOT_RUN, NOT_HELD, DIRECTION, HELD)
+_WORST_FIRST = (NOT_HELD, NOT_RUN, DIRECTION, HELD)
 
 
 @dataclass(frozen=True)

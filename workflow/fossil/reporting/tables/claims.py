@@ -36,7 +36,7 @@ def claims_tables(ledger: pd.DataFrame) -> str:
             CLAIM,
             [(f"{e.claim} (line {e.line:.0f})", _verdict(e), _evidence(e)) for e in claims.itertuples()],
             caption="Claims that the paper makes in words",
-            heads=("Claim", "Verdict", "Measured; in print"),
+            heads=("Claim", "Verdict", "Measured; in print; remarks"),
             note="Held: there and beyond chance; held in direction only: there.",
         ),
         *_text_tables(
@@ -121,7 +121,8 @@ def _verdict(entry: object) -> str:
 
 def _evidence(entry: object) -> str:
     printed = _text(entry.reported)
-    return "; ".join(filter(None, [_text(entry.measured), f"in print: {printed}" if printed else ""]))
+    note = _text(entry.how)
+    return "; ".join(filter(None, [_text(entry.measured), f"in print: {printed}" if printed else "", note.rstrip(".")]))
 
 
 def _text(value: object) -> str:
