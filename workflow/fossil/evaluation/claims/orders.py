@@ -14,7 +14,7 @@ from fossil.config.image_blocks import PRINTED_METHODS
 from fossil.config.tuning import STAGE_WISE, Search, option_at
 from fossil.evaluation.claims.evidence import SWEEP, Evidence, Pairs, row_of
 from fossil.evaluation.claims.numbers import printed_options
-from fossil.evaluation.claims.parts import Named, who
+from fossil.evaluation.claims.parts import Named
 from fossil.evaluation.claims.verdicts import (
     CANNOT_TELL,
     CONSISTENT,
@@ -25,6 +25,7 @@ from fossil.evaluation.claims.verdicts import (
     NOT_RUN,
     Answer,
 )
+from fossil.evaluation.claims.wording import who
 from fossil.evaluation.reported import Paper, Who
 from fossil.evaluation.selection import score_candidates
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import numpy as np
@@ -22,6 +21,7 @@ from fossil.evaluation.claims.verdicts import (
     NOT_RUN,
     Answer,
 )
+from fossil.evaluation.claims.wording import intervals, label, p_text, place, runs_text, who
 from fossil.evaluation.reported import Paper, Printed, Who
 
 Named = Annotated[list[str], Field(min_length=1, max_length=2)]
@@ -129,11 +129,11 @@ class Better(_Part):
         said = [f"{label(name)} {cell.mean:g}" for name, cell in others if name in losing]
         if losing:
             return Answer(
-                CONTRADICTED, f"{printed_heading(self)}: {label(mine[0])} {mine[1].mean:g}, {', '.join(said)}"
+                CONTRADICTED, f"{place(self.metric, self.ratio)}: {label(mine[0])} {mine[1].mean:g}, {', '.join(said)}"
             )
         equal = [label(name) for name, cell in others if cell.mean == mine[1].mean]
         if not self.printed_p:
-            text = f"{printed_heading(self)}: {mine[1].mean:g} as {', '.join(equal)}" if equal else ""
+            text = f"{place(self.metric, self.ratio)}: {mine[1].mean:g} as {', '.join(equal)}" if equal else ""
             return Answer(CONSISTENT, text)
         ps = {name: paper.cell(self.table, self.ratio, self.printed_p, name) for name, _ in others}
         failing = [
@@ -148,15 +148,24 @@ class Better(_Part):
         ps = [pair.p_wilcoxon if self.by_wilcoxon else pair.p for pair in pairs]
         right = all(self._better(pair.estimate) for pair in pairs)
         verdict = NOT_HELD if not right else HELD if all(p < self.p_below for p in ps) else DIRECTION
-        text = [
-            f"{row.label} {pair.second:.3f} (p {p_text(p)}{runs_text(pair)})"
-            for row, pair, p in zip(rows[1:], pairs, ps, strict=True)
-        ]
-        shown = f"{heading(self)}, n {pairs[0].n_expected}: {rows[0].label} {pairs[0].first:.3f}; {', '.join(text)}"
+        best = (min if self.lower else max)(pair.second for pair in pairs)
+        label_of_best = next(row.label for row, pair in zip(rows[1:], pairs, strict=True) if pair.second == best)
+        shown = f"{place(self.ours, self.ratio)}, n {pairs[0].n_expected}: {rows[0].label} {pairs[0].first:.3f}, "
+        shown += f"{'the other is' if len(pairs) == 1 else 'best other'} {label_of_best} {best:.3f}; "
+        shown += self._remark(rows[1:], pairs, ps)
         least = max(pair.smallest_p for pair in pairs)
-        return Answer(
-            verdict, f"{shown}; no data of so few runs could be beyond chance" if least >= self.p_below else shown
-        )
+        shown += "; no data of so few runs could be beyond chance" if least >= self.p_below else ""
+        return Answer(verdict, shown)
+
+    def _remark(self, rows: list[Row], pairs: list[Pairs], ps: list[float]) -> str:
+        """Say which rows are not beaten, or not beyond chance, or how small every p is."""
+        every = list(zip(rows, pairs, ps, strict=True))
+        lacking = "".join(dict.fromkeys(runs_text(pair) for pair in pairs))
+        if ahead := [(row, p) for row, pair, p in every if not self._better(pair.estimate)]:
+            return f"not ahead of {', '.join(f'{row.label} (p {p_text(p)})' for row, p in ahead)}{lacking}"
+        if near := [(row, p) for row, _, p in every if not p < self.p_below]:
+            return f"not beyond chance: {', '.join(f'{row.label} (p {p_text(p)})' for row, p in near)}{lacking}"
+        return f"every p at most {p_text(max(ps))}{lacking}"
 
 
 class NotWorse(_Part):
@@ -173,7 +182,7 @@ class NotWorse(_Part):
         lost = [abs(mine.mean - cell.mean) for cell in others if self._better(cell.mean - mine.mean)]
         worst = max(lost, default=0.0)
         verdict = CONTRADICTED if worst > _HARM + 1e-9 else CONSISTENT
-        return Answer(verdict, f"{printed_heading(self)}: loses {worst:.3f}" if lost else "")
+        return Answer(verdict, f"{place(self.metric, self.ratio)}: loses {worst:.3f}" if lost else "")
 
     def _measured(self, evidence: Evidence, block: Block, rows: list[Row]) -> Answer:
         pairs = self._pairs(evidence, block, rows, interval=True)
@@ -183,7 +192,7 @@ class NotWorse(_Part):
         gains = [(-pair.estimate, -pair.high) if self.lower else (pair.estimate, pair.low) for pair in pairs]
         held = all(low > -_HARM for _, low in gains)
         verdict = HELD if held else DIRECTION if all(gain > -_HARM for gain, _ in gains) else NOT_HELD
-        return Answer(verdict, f"{heading(self)}, {rows[0].label} minus: {intervals(rows[1:], pairs)}")
+        return Answer(verdict, f"{place(self.ours, self.ratio)}, {rows[0].label} minus: {intervals(rows[1:], pairs)}")
 
 
 class Difference(_Part):
@@ -201,7 +210,7 @@ class Difference(_Part):
         found = mine.mean - other.mean
         # Each of the two is rounded by half a unit.
         verdict = CONSISTENT if abs(found - self.amount) <= mine.unit + 1e-9 else CONTRADICTED
-        return Answer(verdict, f"{printed_heading(self)}: {found:+.3f} in print")
+        return Answer(verdict, f"{place(self.metric, self.ratio)}: {found:+.3f} in print")
 
     def _measured(self, evidence: Evidence, block: Block, rows: list[Row]) -> Answer:
         (pair,) = self._pairs(evidence, block, rows, interval=True)
@@ -210,7 +219,7 @@ class Difference(_Part):
         same_sign = pair.estimate * self.amount > 0
         beyond = pair.low > 0 or pair.high < 0
         held = same_sign and beyond and pair.low <= self.amount <= pair.high
-        text = f"{heading(self)}, n {pair.n}: {pair.estimate:+.3f} [{pair.low:+.3f}, {pair.high:+.3f}]"
+        text = f"{place(self.ours, self.ratio)}, n {pair.n}: {pair.estimate:+.3f} [{pair.low:+.3f}, {pair.high:+.3f}]"
         return Answer(HELD if held else DIRECTION if same_sign else NOT_HELD, text)
 
 
@@ -235,7 +244,7 @@ class Insignificant(_Part):
         if min(pair.n for pair in pairs) == 0:
             return Answer(NOT_RUN, "no complete pairs of runs")
         text = [f"{row.label} p {p_text(pair.p)}" for row, pair in zip(rows[1:], pairs, strict=True)]
-        shown = f"{heading(self)}, n {pairs[0].n}: {', '.join(text)}"
+        shown = f"{place(self.ours, self.ratio)}, n {pairs[0].n}: {', '.join(text)}"
         least = min(pair.smallest_p for pair in pairs)
         if any(np.isnan(pair.p) for pair in pairs) or least > self.p_above:
             return Answer(NOT_RUN, f"{shown}; p cannot be below {least:g}, whatever the data")
@@ -259,7 +268,11 @@ class Spread(_Part):
         mine, *others = cells.items()
         sign = -1 if self.most else 1
         losing = [f"{label(one)} SD {cell.std:g}" for one, cell in others if sign * (cell.std - mine[1].std) < 0]
-        text = f"{printed_heading(self)}: {label(mine[0])} SD {mine[1].std:g}, {', '.join(losing)}" if losing else ""
+        text = (
+            f"{place(self.metric, self.ratio)}: {label(mine[0])} SD {mine[1].std:g}, {', '.join(losing)}"
+            if losing
+            else ""
+        )
         return Answer(CONTRADICTED if losing else CONSISTENT, text)
 
     def _measured(self, evidence: Evidence, block: Block, rows: list[Row]) -> Answer:
@@ -275,7 +288,7 @@ class Spread(_Part):
         text += [
             f"{row.label} SD {std:.3f} (p {p_text(p)})" for row, std, p in zip(rows[1:], stds[1:], ps, strict=True)
         ]
-        return Answer(verdict, f"{heading(self)}, n {len(values)}: {', '.join(text)}")
+        return Answer(verdict, f"{place(self.ours, self.ratio)}, n {len(values)}: {', '.join(text)}")
 
 
 class EveryRun(_Part):
@@ -298,39 +311,9 @@ class EveryRun(_Part):
         wins = sum(self._better(difference) for difference in values[:, 0] - values[:, 1])
         verdict = HELD if wins == len(values) else DIRECTION if wins > len(values) / 2 else NOT_HELD
         return Answer(
-            verdict, f"{heading(self)}: {rows[0].label} better than {rows[1].label} in {wins} of {len(values)} runs"
+            verdict,
+            f"{place(self.ours, self.ratio)}: {rows[0].label} better than {rows[1].label} in {wins} of {len(values)} runs",
         )
-
-
-def who(named: Sequence[str]) -> Who:
-    """Name of a row as the paper's tables are asked for it."""
-    method, *variant = named
-    return method, variant[0] if variant else ""
-
-
-def label(one: Who) -> str:
-    """Name of a row in a sentence."""
-    return " ".join(filter(None, one))
-
-
-def heading(part: _Part) -> str:
-    """Measured metric and imbalance ratio, at the start of a sentence."""
-    return _at(part.ours, part.ratio)
-
-
-def printed_heading(part: _Part) -> str:
-    """Metric as the paper calls it and imbalance ratio, at the start of a sentence."""
-    return _at(part.metric, part.ratio)
-
-
-def _at(metric: str, ratio: str) -> str:
-    name = metric.replace("_", " ")
-    return f"{name} at {ratio}:1" if ratio else name
-
-
-def p_text(p: float) -> str:
-    """Print a p-value, never as zero."""
-    return "undefined" if np.isnan(p) else "< .001" if p < 0.001 else f"{p:.3f}"
 
 
 def spread_p(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
@@ -339,16 +322,3 @@ def spread_p(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
     if len(first) < 3 or np.ptp(sums) == 0 or np.ptp(differences) == 0:
         return float("nan")
     return float(stats.pearsonr(sums, differences).pvalue)
-
-
-def runs_text(pair: Pairs) -> str:
-    """Say how many runs a comparison lacks; "" where it has all."""
-    return f", {pair.n} of {pair.n_expected} runs" if pair.n < pair.n_expected else ""
-
-
-def intervals(rows: Sequence[Row], pairs: Sequence[Pairs]) -> str:
-    """Differences to rows with their intervals, in words."""
-    return ", ".join(
-        f"{row.label} {pair.estimate:+.3f} [{pair.low:+.3f}, {pair.high:+.3f}]"
-        for row, pair in zip(rows, pairs, strict=True)
-    )
