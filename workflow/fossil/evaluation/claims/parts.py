@@ -310,10 +310,8 @@ class EveryRun(_Part):
             return Answer(NOT_RUN, "no complete pairs of runs")
         wins = sum(self._better(difference) for difference in values[:, 0] - values[:, 1])
         verdict = HELD if wins == len(values) else DIRECTION if wins > len(values) / 2 else NOT_HELD
-        return Answer(
-            verdict,
-            f"{place(self.ours, self.ratio)}: {rows[0].label} better than {rows[1].label} in {wins} of {len(values)} runs",
-        )
+        better = f"{rows[0].label} better than {rows[1].label} in {wins} of {len(values)} runs"
+        return Answer(verdict, f"{place(self.ours, self.ratio)}: {better}")
 
 
 def spread_p(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
