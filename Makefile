@@ -19,8 +19,9 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 run: $(STAMP)
 	snakemake --cores $(CORES) --quiet rules
 
+# The longest files come first, so that no core waits for one at the end.
 test: lint
-	pytest -n $(CORES) --dist loadfile
+	pytest -n $(CORES) --dist loadfile --no-loadscope-reorder --durations 15 tests/workflow tests/unit tests/theory
 
 lint: $(STAMP)
 	ruff check .
