@@ -69,4 +69,4 @@ rule all:
 
 onsuccess:
     print("\nDone. results/README.md says what each file is.")
-    say_findings(Path("results/summary.md"))
+    say_findings()
