@@ -139,7 +139,7 @@ rule write_pages:
         pages=lambda wildcards: "results/pages",
     shell:
         "python -m fossil write_pages --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
-        "--tables {input.tables} --captions {input.captions} --summary_page {input.summary} --ledger {input.ledger} "
+        "--tables {input.tables} --captions {input.captions} --summary-page {input.summary} --ledger {input.ledger} "
         "--results {params.results} --pages {params.pages}"
 
 
