@@ -166,7 +166,6 @@ def test_statements_are_counted_by_verdict_and_the_ledger_is_told_kind_by_kind()
     text = page(claims=LEDGER)
     assert "Statements of the theory: 2 verified, 1 refuted." in text
     assert f"- Claims of the paper: {summary(LEDGER)}\n" in text
-    assert "Of 2 claims in the paper's words 1 held, 0 held in direction only, 1 did not hold" in text
     assert "Claims" not in page().partition("## Runs")[2].partition("## Where")[0].replace("theory and claims", "")
 
 
