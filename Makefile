@@ -68,4 +68,4 @@ $(STAMP): envs/requirements.lock pyproject.toml
 	touch $@
 
 clean:
-	rm -rf results/*/ results/theory* results/summary.md data/processed data/raw/phantom* data/raw/weights .snakemake
+	rm -rf results/*/ results/theory* results/claims.* results/summary.md data/processed data/raw/phantom* data/raw/weights .snakemake

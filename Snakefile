@@ -76,4 +76,4 @@ onstart:
 
 onsuccess:
     print("\nDone. results/README.md says what each file is.")
-    say_findings(Path("results/summary.md"))
+    say_findings()

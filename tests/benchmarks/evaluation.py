@@ -3,14 +3,17 @@
 The synthetic section is trained for real, untimed. Of the image study there are predictions and epochs drawn at random
 instead of trainings: every method as configured, tuned and on an equal budget, 5 folds x 3 seeds of 20 epochs, the
 paper's grids with 3 folds each, and another data set. Snakemake then takes these for finished, and what follows is
-timed on two cores, its own time included, from the runs to the last page of the report. The most memory is that of the
-largest process. Then a figure's module is edited, and Snakemake makes what follows from that.
+timed on two cores, its own time included, from the runs to the last page of the report. It is run in a process of its
+own, whose children are these jobs alone, and the most memory is that of the largest of them. Then a figure's module is
+edited, and Snakemake makes what follows from that.
 """
 
 from __future__ import annotations
 
 import re
 import resource
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -28,6 +31,7 @@ ALLOWED_SECONDS, ALLOWED_EDIT_SECONDS, ALLOWED_MB = 90, 15, 1024
 EPOCHS = 20
 TRAINED = re.compile(r"output: (results/\S+)/predictions\.parquet, ")
 SCORED = re.compile(r"output: (results/\S+/difficulty/fold\d+)\.parquet")
+MEASURE = "import sys; from tests.benchmarks.evaluation import measure; measure(sys.argv[1])"
 HISTORY = ("train_loss", "weighted_train_loss", "validation_loss", "n_eff", "n_eff_share", "weight_mean", "regret")
 HISTORY += tuple(f"weight_{name}" for name in ("q05", "q50", "q95", "mean_class0", "mean_class1"))
 
@@ -40,17 +44,16 @@ def main() -> None:
         # The search decides which options are trained, so that trials come first.
         for rules in (["train_trial"], ["train_fold", "score_difficulty", "predict_external"]):
             pretend(study, rules)
-        seconds = timed(study)
-        most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+        seconds, most = timed(study)
         path = study.root / "workflow/fossil/reporting/figures/padufes_tradeoff.py"
         path.write_text(path.read_text() + "\n_EDITED = True\n")
-        edited = timed(study)
+        edited, _ = timed(study)
     print(
         f"from runs to claims, tables, figures and pages: {seconds:.0f} s on two cores "
         f"(at most {ALLOWED_SECONDS} wanted)"
     )
     print(f"an edited figure: {edited:.0f} s (at most {ALLOWED_EDIT_SECONDS} wanted)")
-    print(f"the largest process: {most:.0f} MB (at most {ALLOWED_MB} wanted; jobs that train are not among these)")
+    print(f"the largest process: {most:.0f} MB (at most {ALLOWED_MB} wanted)")
 
 
 def full_config() -> dict[str, Any]:
@@ -118,11 +121,20 @@ def write_scores(root: Path, scores: str, generator: np.random.Generator) -> Non
     write_json(path.with_name(f"{path.name}.json"), {"status": "ok"})
 
 
-def timed(study: Study) -> float:
-    """Make everything, in seconds of the clock."""
+def timed(study: Study) -> tuple[float, float]:
+    """Make everything in a fresh process; seconds of the clock, and MB of the largest job or of Snakemake."""
+    command = [sys.executable, "-c", MEASURE, str(study.root)]
+    done = subprocess.run(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True, check=True)
+    seconds, most = map(float, done.stdout.split())
+    return seconds, most
+
+
+def measure(root: str) -> None:
+    """Make everything, and print how long that took and the most memory of a child of this process."""
     start = time.perf_counter()
-    study.make(cores=2)
-    return time.perf_counter() - start
+    Study(Path(root), full_config()).make(cores=2)
+    seconds = time.perf_counter() - start
+    print(seconds, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
 
 
 if __name__ == "__main__":

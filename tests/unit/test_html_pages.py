@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from html import unescape
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 import pytest
 from docutils.core import publish_parts
+from jinja2 import Template
 
+from fossil.evaluation.claims.ledger import COLUMNS
+from fossil.files import write_json
 from fossil.reporting.html_pages import markdown_page, overview, runs_page, table_page
+from fossil.stages import write_pages
 
 TABLE = pd.DataFrame(
     {
@@ -50,10 +56,18 @@ def test_text_of_a_table_is_no_markup() -> None:
     assert "FOSSIL &lt;ours&gt;" in table_page(TABLE, title="a < b", caption="Caption")
 
 
-def test_a_table_of_phantom_images_says_so_and_another_does_not() -> None:
-    assert "says nothing of patients" in table_page(TABLE, title="Table", caption="Caption")
-    photographs = TABLE.assign(data="pad_ufes_20")
-    assert "says nothing of patients" not in table_page(photographs, title="Table", caption="Caption")
+@pytest.mark.parametrize("table", [TABLE, TABLE.drop(columns="data")], ids=["data", "none"])
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [(["phantom"], True), (["pad_ufes_20", "phantom_external"], True), (["msld_v2"], False), ([], False)],
+)
+def test_a_page_made_of_phantom_images_says_so_whatever_its_columns(
+    table: pd.DataFrame, data: list[str], said: bool
+) -> None:
+    page = table_page(table, title="Table", caption="Caption", data=data)
+    assert page.count('<p class="phantom">') == said
+    assert page.count("says nothing of patients") == said
+    assert not said or page.index('<p class="phantom">') < page.index("<table")
 
 
 def test_markdown_with_a_table_becomes_a_page_with_one() -> None:
@@ -73,9 +87,46 @@ def test_every_run_stands_with_its_machine_code_and_settings() -> None:
 @pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:docutils")
 def test_the_overview_is_a_first_page_that_docutils_sets() -> None:
     text = "# Summary\n\n- Image data: phantom\n\n| a |\n| --- |\n| 1 |\n"
-    page = overview(text, "8 claims held.", {"Data": "folds"})
+    page = Template(overview(text, "8 claims held.", {"Data": "folds"})).render()
     html = publish_parts(page, writer="html")["html_body"]
     assert "What was run" in html
     assert "8 claims held." in html
     assert "<strong>Data</strong>: folds" in html
     assert "System Message" not in html
+
+
+@pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:docutils")
+def test_what_a_template_would_fill_in_stands_in_the_overview_as_it_is() -> None:
+    odd = "{{ gone }} {% if %} {# note #} {% raw %} {% endraw %} {plain}"
+    page = overview(f"# Summary\n\n- Classes: {odd}\n\n| a |\n| --- |\n| {odd} |\n", odd, {odd: odd})
+    html = publish_parts(Template(page).render(), writer="html")["html_body"]
+    assert unescape(html).count(odd) == 5
+    assert "System Message" not in html
+
+
+def test_the_stage_writes_a_page_a_table_with_its_data_and_reads_the_records_that_are_there(tmp_path: Path) -> None:
+    for name in ("tuning", "sensitivity"):
+        TABLE.drop(columns="data").to_csv(tmp_path / f"{name}.csv", index=False)
+        (tmp_path / f"{name}.rst").write_text("A caption\nin two lines.")
+    (tmp_path / "summary.md").write_text("# Summary\n")
+    pd.DataFrame(columns=COLUMNS).to_csv(tmp_path / "claims.csv", index=False)
+    write_json(tmp_path / "phantom/runs/erm-baseline/fold0-seed1/run.json", {"status": "ok"})
+    settings = {
+        "titles": {"tuning": "tuning", "sensitivity": "sensitivity"},
+        "data": {"tuning": ["phantom"], "sensitivity": []},
+        "categories": {"Data": "folds"},
+        "trainings": [{"folder": "phantom/runs", "names": ["erm-baseline"], "folds": 2, "seeds": [1]}],
+    }
+    write_pages.run(
+        write_pages.Settings.model_validate(settings),
+        tables=[tmp_path / "tuning.csv", tmp_path / "sensitivity.csv"],
+        captions=[tmp_path / "tuning.rst", tmp_path / "sensitivity.rst"],
+        summary_page=tmp_path / "summary.md",
+        ledger=tmp_path / "claims.csv",
+        results=tmp_path,
+        pages=tmp_path / "pages",
+    )
+    pages = {path.stem: path.read_text(encoding="utf-8") for path in (tmp_path / "pages").glob("*.html")}
+    assert {name for name, page in pages.items() if "says nothing of patients" in page} == {"tuning"}
+    assert "<p>A caption in two lines.</p>" in pages["tuning"]
+    assert shown(pages["runs"])["run"].tolist() == ["phantom/runs/erm-baseline/fold0-seed1"]

@@ -101,10 +101,10 @@ def test_every_figure_and_table_of_the_catalogue_has_a_caption_of_one_sentence_a
 
 def test_a_figure_has_its_own_caption_or_that_of_its_kind() -> None:
     captions = {"dataset": "Classes.\n", "difficulty-defs": "Defini-\ntions."}
-    assert caption_of("dataset-pad-ufes-20", captions) == "Classes."
-    assert caption_of("difficulty-defs", captions) == "Defini- tions."
+    assert caption_of("dataset-pad-ufes-20", captions, kind="figures") == "Classes."
+    assert caption_of("difficulty-defs", captions, kind="figures") == "Defini- tions."
     with pytest.raises(CaptionError, match=r"captions/figures/theory\.rst"):
-        caption_of("theory", captions)
+        caption_of("theory", captions, kind="figures")
 
 
 def test_figures_of_images_name_their_data_set_before_their_title() -> None:

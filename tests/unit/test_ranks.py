@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -118,9 +119,22 @@ def test_units_that_all_tie_or_all_agree_and_too_few_of_them_have_the_limits() -
     # Full agreement of n units about k rows: chi2 = n (k - 1).
     agreed = friedman(np.tile([1.0, 2.0, 3.0], (6, 1)))
     assert agreed.chi2 == pytest.approx(12)
-    assert (agreed.f, agreed.p_f) == (np.inf, 0)
-    assert np.isnan(friedman(np.array([[1.0, 2.0, 3.0]])).chi2)
-    assert np.isnan(critical_difference(rows=3, units=0, alpha=0.05))
+    assert agreed.f == np.inf
+    for few in (np.array([[1.0, 2.0, 3.0]]), np.tile([1.0, 2.0], (6, 1))):
+        assert np.isnan([friedman(few).chi2, friedman(few).p_chi2, friedman(few).f, friedman(few).p_f]).all()
+    for rows, units in ((3, 0), (3, 1), (2, 6)):
+        assert np.isnan(critical_difference(rows=rows, units=units, alpha=0.05))
+
+
+# chi2 = n (k - 1) has p exp(-n) of two degrees of freedom.
+@pytest.mark.parametrize(("n", "p_chi2", "p_f"), [(2, 1 / 6, 1 / 6), (3, np.exp(-3), 1 / 36)])
+def test_no_p_is_below_the_smallest_that_all_orders_of_the_rows_allow(n: int, p_chi2: float, p_f: float) -> None:
+    agreed = friedman(np.tile([1.0, 2.0, 3.0], (n, 1)))
+    assert agreed.p_chi2 == pytest.approx(p_chi2)
+    assert agreed.p_f == pytest.approx(p_f)
+    orders = np.array(list(itertools.permutations([1.0, 2.0, 3.0])))
+    every = [friedman(np.array(units)).chi2 for units in itertools.product(orders, repeat=n)]
+    assert np.mean(np.array(every) >= agreed.chi2 - 1e-9) == pytest.approx(p_f)
 
 
 def test_values_that_are_equal_but_for_rounding_share_their_mean_rank() -> None:
@@ -184,9 +198,32 @@ def test_missing_runs_are_an_error_or_are_left_out_of_all_rows_and_counted() -> 
     first = (metrics["method"] == "b") & (metrics["fold"] == 0) & (metrics["seed"] == 0)
     fewer = ranked(metrics[~first], "a", "b", "c", allow_missing=True)
     assert fewer["mean_rank"].tolist() == pytest.approx([4 / 3, 5 / 3, 3])
-    none = ranked(metrics[metrics["method"] != "b"], "a", "b", "c", allow_missing=True)
+    # No seed that is left has all of them.
+    apart = metrics[(metrics["method"] == "c") | ((metrics["method"] == "b") == (metrics["fold"] == 2))]
+    none = ranked(apart, "a", "b", "c", allow_missing=True)
     assert none[["mean_rank", "chi2", "critical_difference"]].isna().all(axis=None)
     assert (none["n"] == 0).all()
+
+
+def test_a_row_without_any_value_is_left_out_before_the_units_that_the_others_lack() -> None:
+    metrics = pd.concat([in_folds(), in_folds().query("method == 'a'").assign(method="d")])
+    without = metrics[(metrics["method"] != "b") & ((metrics["method"] != "c") | (metrics["fold"] > 0))]
+    found = ranked(without, "a", "b", "c", "d", allow_missing=True).set_index("method")
+    # Folds 1 and 2: a and d tie, c is last; chi2 of three rows, corrected for the tie of two.
+    assert found["mean_rank"].dropna().to_dict() == {"a": 1.5, "c": 3, "d": 1.5}
+    assert (found["k"] == 3).all()
+    assert (found["n"] == 2).all()
+    assert (found["n_expected"] == 3).all()
+    assert found["chi2"].to_numpy() == pytest.approx(4)
+    two = ranked(metrics.query("method in ('a', 'c')"), "a", "b", "c", allow_missing=True).set_index("method")
+    assert two["mean_rank"].dropna().to_dict() == {"a": 1, "c": 2}
+    assert two[["chi2", "p_friedman", "f", "p_iman_davenport", "critical_difference"]].isna().all(axis=None)
+
+
+def test_one_unit_has_ranks_and_no_test() -> None:
+    found = ranked(in_folds().query("fold == 0 and seed == 0"), "a", "b", "c")
+    assert found["mean_rank"].tolist() == [1, 2, 3]
+    assert found[["chi2", "p_friedman", "f", "p_iman_davenport", "critical_difference"]].isna().all(axis=None)
 
 
 def test_blocks_of_two_rows_have_no_ranks_and_an_unknown_study_is_an_error() -> None:

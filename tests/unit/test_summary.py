@@ -10,6 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fossil.evaluation.claims.ledger import CHECK, CLAIM, COLUMNS, NUMBER, STATEMENT, read_ledger
+from fossil.evaluation.claims.verdicts import HELD, INCONSISTENT, NOT_HELD, NOT_RUN, WITHIN_1
+from fossil.reporting.claims import summary
+from fossil.reporting.html_pages import markdown_body
 from fossil.reporting.summary import Tables, summary_page
 from fossil.stages import summarise_results
 from tests.unit.runs import break_run
@@ -35,6 +39,13 @@ def rows(
 
 OURS = ("fossil", "FOSSIL", 0.825, np.nan)
 SYNTHETIC = rows(("erm", "ERM", 0.787, 0.008), ("static", "Static weighting", 0.814, 0.078), OURS)
+# A claim that held, one that did not, a check of the paper against itself that failed, a statement, and two numbers.
+LEDGER = pd.DataFrame(
+    {
+        "kind": [CLAIM, CLAIM, CHECK, STATEMENT, NUMBER, NUMBER],
+        "verdict": [HELD, NOT_HELD, INCONSISTENT, "verified", WITHIN_1, NOT_RUN],
+    }
+).reindex(columns=COLUMNS)
 PHANTOM = rows(("erm", "ERM", 0.5, 0.2), ("fossil", "FOSSIL", 0.6, np.nan), data="phantom")
 
 
@@ -151,17 +162,33 @@ def test_runs_are_counted_once_with_those_that_failed_or_are_missing() -> None:
     )
 
 
-def test_statements_and_claims_are_counted_by_verdict() -> None:
-    claims = pd.DataFrame({"verdict": ["held", "not held", "held", "not run"]})
-    text = page(claims=claims)
+def test_statements_are_counted_by_verdict_and_the_ledger_is_told_kind_by_kind() -> None:
+    text = page(claims=LEDGER)
     assert "Statements of the theory: 2 verified, 1 refuted." in text
-    assert "Claims of the paper: 2 held, 1 not held, 1 not run." in text
+    assert f"- Claims of the paper: {summary(LEDGER)}\n" in text
     assert "Claims" not in page().partition("## Runs")[2].partition("## Where")[0].replace("theory and claims", "")
+
+
+def test_a_study_in_folds_is_told_by_the_test_that_minds_what_folds_share() -> None:
+    folds = PHANTOM.assign(p_corrected_t=[0.01, np.nan], p_corrected_t_holm=[0.02, np.nan])
+    text = page(internal=folds)
+    assert "1 of 1 rows are told apart from the reference (corrected resampled t-test, Holm, 0.05)" in text
+    images = text.partition("## Images")[2].partition("\n##")[0]
+    assert "p: corrected resampled t-test of balanced accuracy" in images
+    assert "0.010 (0.020)" in images
+    assert "Wilcoxon" not in images
+    assert "p: Wilcoxon of balanced accuracy" in text.partition("## Images")[0]
+
+
+def test_a_bar_in_a_label_ends_no_cell() -> None:
+    html = markdown_body(page(rows(("erm", "a | b", 0.7, 0.1), OURS)))
+    assert "<td>a | b</td>\n<td>0.700 ± 0.030</td>" in html
 
 
 def test_the_stage_reads_what_there_is(tmp_path: Path) -> None:
     SYNTHETIC.to_csv(tmp_path / "synthetic.csv", index=False)
     THEORY.to_csv(tmp_path / "theory.csv", index=False)
+    LEDGER.to_csv(tmp_path / "claims.csv", index=False)
     long_table({"erm": 0.6}, names=["auc"]).to_parquet(tmp_path / "metrics.parquet")
     settings = {
         "facts": [["Seeds", "eight"]],
@@ -177,10 +204,11 @@ def test_the_stage_reads_what_there_is(tmp_path: Path) -> None:
         external=[],
         metrics=[tmp_path / "metrics.parquet"],
         theory=tmp_path / "theory.csv",
-        claims=[],
+        claims=[tmp_path / "claims.csv"],
         summary=tmp_path / "summary.md",
     )
     text = (tmp_path / "summary.md").read_text(encoding="utf-8")
     assert text.startswith("# Summary\n\n- Seeds: eight\n")
     assert "0.011 above the next" in text
+    assert summary(read_ledger(tmp_path / "claims.csv")) in text
     assert findings(text)[2] == "- Phantom images: there are no runs."

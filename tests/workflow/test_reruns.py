@@ -153,6 +153,13 @@ def test_what_was_found_is_said_at_the_end(study: Study) -> None:
     assert "More in results/summary.md." in said
 
 
+def test_what_another_run_found_is_not_said(study: Study) -> None:
+    (study.root / "results/theory.csv").unlink()
+    said = study.make("results/theory.csv")
+    assert "Done." in said
+    assert "More in" not in said
+
+
 def test_editing_the_reader_of_another_data_set_reruns_nothing(study: Study) -> None:
     for reader in ("msld_v2", "custom"):
         with edited(study.root / f"workflow/fossil/data/{reader}.py"):

@@ -1,5 +1,8 @@
 # Helpers of the rules of the whole run: the tables and figures that its document shows and that its summary is made of.
 
+from fossil.evaluation.records import Trainings
+from fossil.reporting.captions import caption_name
+
 # Names in results/tables and results/figures. What is not named in a section of the document comes into one of its own.
 PAPER_TABLES = [*SYNTHETIC_STUDIES, *IMAGE_TABLES, "operating-point", *SEARCH_TABLES, *REPORTED, *SCORED, "env"]
 PAPER_FIGURES = [*FIGURES, *REPORTED]
@@ -8,17 +11,7 @@ CLAIMS_TEX = ["claims.tex"]
 CLAIMS_CSV = ["claims.csv"]
 CAPTIONS = Path(workflow.basedir) / "workflow/report/captions"
 SUMMARISED = {"synthetic": "synthetic-results", "internal": "final-tuning", "external": "external-validation"}
-
-
-CATEGORIES = {
-    "Claims": "what the paper says, against what was found",
-    "Theory": "its statements, checked",
-    "Synthetic study": "every method on generated data",
-    "Image study": f"every method on {DATASETS[DATASET]}, as configured and tuned",
-    "External validation": "the same models on another data set",
-    "Data": "classes, folds, difficulty",
-    "Provenance": "every run, and the machines",
-}
+SUMMARY = Path("results/summary.md")
 
 
 def category_of(study):
@@ -37,16 +30,30 @@ def page_title(name):
 
 def caption_file(kind, name):
     """Caption of a table or a figure below the captions' folder: its own, or that of its kind."""
-    own = (CAPTIONS / kind / f"{name}.rst").exists()
-    return f"{kind}/{name if own else name.partition('-')[0]}"
+    there = {path.stem for path in (CAPTIONS / kind).glob("*.rst")}
+    return f"{kind}/{caption_name(name, there, kind=kind)}"
 
 
 def table_category(name):
+    """Category of the report that a table stands in."""
     if name in TABLES:
         return category_of(TABLES[name].study)
     if name in REPORTED or name in SCORED:
         return "Data"
     return {"env": "Provenance", "sensitivity": "Synthetic study"}.get(name, "Image study")
+
+
+def table_data(name):
+    """Image data sets that a table is made of, those that its models were trained on included."""
+    if name in TABLES:
+        study = TABLES[name].study
+        found = [study_dataset(study)] if study in IMAGE_STUDIES else []
+        return [*found, DATASET] if study.endswith("-transfer") else found
+    if name == "msld-statistics":
+        return [EXTERNAL, DATASET]
+    if name in ("operating-point", *SEARCH_TABLES):
+        return [DATASET]
+    return [(REPORTED | SCORED)[name]] if name in REPORTED or name in SCORED else []
 
 
 # Pages of the report: category, title and caption.
@@ -57,7 +64,26 @@ PAGES = {
 }
 
 
+def category_texts():
+    """What each category of the report holds, of those that this run has."""
+    tuned = any(row.variant in (*SEARCHED, "printed") for row in IMAGE_STUDIES[INTERNAL][0].rows)
+    external = [f"{EXTERNAL}-transfer" in IMAGE_STUDIES and "the same models"]
+    external += [f"{EXTERNAL}-refit" in IMAGE_STUDIES and "models trained there"]
+    texts = {
+        "Claims": "what the paper says, against what was found",
+        "Theory": "its statements, checked",
+        "Synthetic study": "every method on generated data",
+        "Image study": f"every method on {DATASETS[DATASET]}, as configured{' and tuned' if tuned else ''}",
+        "External validation": f"{DATASETS.get(EXTERNAL)}: {' and '.join(filter(None, external))}",
+        "Data": "classes, folds, difficulty",
+        "Provenance": "every run, and the machines",
+    }
+    shown = {category for category, _, _ in PAGES.values()} | {category_of(figure.study) for figure in FIGURES.values()}
+    return {category: text for category, text in texts.items() if category in shown}
+
+
 def figure_category(wildcards):
+    """Category of the report that a figure stands in."""
     return category_of(FIGURES[wildcards.figure].study)
 
 
@@ -76,6 +102,15 @@ def figure_captions(wildcards):
     return [os.path.relpath(path) for path in sorted((CAPTIONS / "figures").glob("*.rst"))]
 
 
+def scoring_groups(dataset, names):
+    """The ERM of every fold of a data set that scores difficulty, where there is one and it is no row of a study."""
+    scores = FROZEN or (dataset == DATASET and "msld-statistics" in SCORED)
+    erm, seed = f"erm-{BASELINE}", IMAGES.difficulty_seed
+    if not scores or (erm in names and seed in IMAGES.seeds):
+        return []
+    return [{"folder": f"{dataset}/runs", "names": [erm], "folds": folds_of(dataset), "seeds": [seed]}]
+
+
 def training_groups():
     """Folders of all trainings of the run: names, and folds and seeds where there are such."""
     groups = [{"folder": "synthetic", "names": list(BATCHES)}]
@@ -83,9 +118,10 @@ def training_groups():
         if not study.endswith("-transfer"):
             dataset = study_dataset(study)
             names = [f"{row.method}-{row.variant}" for row in blocks[0].rows]
-            groups.append(
-                {"folder": f"{dataset}/runs", "names": names, "folds": folds_of(dataset), "seeds": IMAGES.seeds}
-            )
+            groups += [
+                {"folder": f"{dataset}/runs", "names": names, "folds": folds_of(dataset), "seeds": IMAGES.seeds},
+                *scoring_groups(dataset, names),
+            ]
     names = [f"{row.method}-{row.variant}" for row in trial_rows()]
     folder = f"{DATASET}/trials"
     return [*groups, {"folder": folder, "names": names, "folds": CONFIG.trial_folds, "seeds": IMAGES.tuning.seeds}]
@@ -93,9 +129,8 @@ def training_groups():
 
 def training_records(wildcards):
     """The record of every training; with allow_missing_runs of those that are there."""
-    batches = existing(expand("results/synthetic/{batch}/run.json", batch=BATCHES))
-    in_folds = [path for study in IMAGE_STUDIES if not study.endswith("-transfer") for path in fold_runs(study)]
-    return [path for path in (*batches, *in_folds, *trial_runs([])) if path.endswith("run.json")]
+    groups = map(Trainings.model_validate, training_groups())
+    return existing([str(path) for group in groups for path in group.records(Path("results"))])
 
 
 def write_paper_settings(wildcards):
@@ -125,8 +160,16 @@ def summarise_results_settings(wildcards):
     )
 
 
-def say_findings(summary):
-    """Say where the summary is, if there is one, and what it found."""
-    if summary.exists():
-        findings = summary.read_text(encoding="utf-8").partition("## Findings")[2].partition("\n## ")[0].strip()
-        print(f"{findings}\nMore in {summary}.")
+def written_at(path):
+    """When a file was written last, in nanoseconds; None where there is none."""
+    return path.stat().st_mtime_ns if path.exists() else None
+
+
+SUMMARY_BEFORE = written_at(SUMMARY)
+
+
+def say_findings():
+    """Say where the summary is, if this run wrote it, and what it found."""
+    if written_at(SUMMARY) not in (None, SUMMARY_BEFORE):
+        findings = SUMMARY.read_text(encoding="utf-8").partition("## Findings")[2].partition("\n## ")[0].strip()
+        print(f"{findings}\nMore in {SUMMARY}.")

@@ -128,8 +128,10 @@ rule write_pages:
         runtime=10,
     params:
         settings=as_json(
-            titles={page: title for page, (_, title, _) in PAGES.items()},
-            categories=CATEGORIES,
+            titles={table: PAGES[table][1] for table in PAPER_TABLES},
+            data={table: table_data(table) for table in PAPER_TABLES},
+            categories=category_texts(),
+            trainings=training_groups(),
         ),
         code=stage_code("write_pages"),
         labels=LABELS,
@@ -137,8 +139,8 @@ rule write_pages:
         pages=lambda wildcards: "results/pages",
     shell:
         "python -m fossil write_pages --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
-        "--tables {input.tables} --captions {input.captions} --summary_page {input.summary} --ledger {input.ledger} "
-        "--results {params.results} --records {input.records} --pages {params.pages}"
+        "--tables {input.tables} --captions {input.captions} --summary-page {input.summary} --ledger {input.ledger} "
+        "--results {params.results} --pages {params.pages}"
 
 
 rule paper:

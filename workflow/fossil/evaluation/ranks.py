@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import exp, lgamma
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,8 @@ COLUMNS = [
 _DECIMALS = 12
 # The test needs three rows: two are compared by the signed ranks of their differences.
 _FEWEST = 3
+# One unit alone says nothing of the next.
+_FEWEST_UNITS = 2
 
 _Array = NDArray[np.float64]
 
@@ -59,37 +62,40 @@ def friedman(ranks: _Array) -> Friedman:
     Friedman's chi2 with k - 1 degrees of freedom, corrected for ties, and from it Iman and Davenport's
     F = (n - 1) chi2 / (n (k - 1) - chi2) with k - 1 and (k - 1)(n - 1), which is less conservative (Demsar 2006, JMLR
     7:1-30, section 3.2.2). Both distributions are approximations for many units: Demsar asks for more than 10, of more
-    than 5 rows.
+    than 5 rows. With few units they give less than any p of the test's own distribution, over the k! orders of the rows
+    in each unit: the smallest is (k!)^-(n - 1), that of units which all agree, and neither p is below that.
 
     Parameters
     ----------
     ranks : array, shape (n, k)
-        Of each unit; k at least 3.
+        Of each unit.
 
     Returns
     -------
     Friedman
-        All NaN with fewer than two units. Where all rows tie in every unit chi2 and F are 0 and p is 1; where all units
-        agree F is infinite.
+        All NaN with fewer than two units or three rows. Where all rows tie in every unit chi2 and F are 0 and p is 1;
+        where all units agree F is infinite.
     """
     n, k = ranks.shape
-    if n < 2:
+    if n < _FEWEST_UNITS or k < _FEWEST:
         return Friedman(np.nan, np.nan, np.nan, np.nan)
     if (np.ptp(ranks, axis=-1) == 0).all():
         return Friedman(0.0, 1.0, 0.0, 1.0)
     chi2, p_chi2 = map(float, stats.friedmanchisquare(*ranks.T))
     left = n * (k - 1) - chi2
     f = (n - 1) * chi2 / left if left > _tolerance(n, k) else np.inf
-    return Friedman(chi2, p_chi2, f, float(stats.f.sf(f, k - 1, (k - 1) * (n - 1))))
+    p_f = float(stats.f.sf(f, k - 1, (k - 1) * (n - 1)))
+    smallest = exp(-(n - 1) * lgamma(k + 1))
+    return Friedman(chi2, max(p_chi2, smallest), f, max(p_f, smallest))
 
 
 def critical_difference(*, rows: int, units: int, alpha: float) -> float:
     """Give the difference from which on two mean ranks differ at level alpha, of all pairs of rows at once.
 
     Nemenyi's test: q sqrt(k (k + 1) / (6 n)), q being the studentized range of k rows and infinitely many degrees of
-    freedom over the root of 2 (Demsar 2006, section 3.2.2); NaN without units.
+    freedom over the root of 2 (Demsar 2006, section 3.2.2); NaN with fewer than two units or three rows.
     """
-    if not units:
+    if units < _FEWEST_UNITS or rows < _FEWEST:
         return np.nan
     q = float(stats.studentized_range.ppf(1 - alpha, rows, np.inf)) / np.sqrt(2)
     return float(q * np.sqrt(rows * (rows + 1) / (6 * units)))
@@ -101,7 +107,8 @@ def rank_rows(
     """Rank the rows of every block of three rows or more, by each of the metrics `HIGHER_IS_BETTER` that are there.
 
     The units are the seeds, or, where there are several folds, these: a row then has its means over seeds, since
-    fold-seed pairs are not independent.
+    fold-seed pairs are not independent. Nor are folds, which share training images: over them p is too small and the
+    critical difference too short.
 
     Parameters
     ----------
@@ -110,14 +117,16 @@ def rank_rows(
     alpha : float
         Level of the critical difference.
     allow_missing : bool
-        Leave out a seed in which a row is missing, failed or undefined, in its fold if there are several; then a fold
-        without any seed is left out, and n < n_expected. Otherwise an error.
+        Leave out first a row without any value, and then a seed in which one of the others is missing, failed or
+        undefined, in its fold if there are several; then a fold without any seed is left out, and n < n_expected.
+        Otherwise an error.
 
     Returns
     -------
     DataFrame
         One row per block, metric and row, with the columns `COLUMNS`: the mean rank over n units (1 is the best; NaN
-        without units), and of the k rows together what `friedman` and `critical_difference` give.
+        without units, and of a row without any value), and of the k rows that have values together what `friedman` and
+        `critical_difference` give.
 
     Raises
     ------
@@ -141,7 +150,8 @@ def rank_rows(
 
 def _of_metric(values: pd.DataFrame, block: Block, metric: str, alpha: float) -> Iterator[dict[str, Any]]:
     unit = "fold" if len(values.index.unique("fold")) > 1 else "seed"
-    complete = values.dropna().groupby(unit).mean().to_numpy()
+    there = values.columns[values.notna().any()]
+    complete = values[there].dropna().groupby(unit).mean().to_numpy()
     n, k = complete.shape
     ranks = unit_ranks(complete, higher_is_better=HIGHER_IS_BETTER[metric])
     found = friedman(ranks)
@@ -151,10 +161,10 @@ def _of_metric(values: pd.DataFrame, block: Block, metric: str, alpha: float) ->
         "critical_difference": critical_difference(rows=k, units=n, alpha=alpha),
         **{"alpha": alpha, "unit": unit},
     }
-    means = ranks.mean(axis=0) if n else np.full(k, np.nan)
-    for row, mean_rank in zip(block.rows, means, strict=True):
+    means = dict(zip(there, ranks.mean(axis=0).tolist(), strict=True)) if n else {}
+    for row in block.rows:
         key = {"scenario": row.scenario, "method": row.method, "variant": row.variant}
-        yield {"block": block.name, "metric": metric, **key, "mean_rank": float(mean_rank), **shared}
+        yield {"block": block.name, "metric": metric, **key, "mean_rank": means.get(row.key, np.nan), **shared}
 
 
 def _tolerance(n: int, k: int) -> float:

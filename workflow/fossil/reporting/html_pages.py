@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -28,7 +28,7 @@ _MEAN, _STD = "_mean", "_std"
 _PRINTED = "_printed"
 
 
-def table_page(table: pd.DataFrame, *, title: str, caption: str) -> str:
+def table_page(table: pd.DataFrame, *, title: str, caption: str, data: Sequence[str] = ()) -> str:
     """Lay a table of results out as a page of its own, with the same numbers, fewer digits and no constant column.
 
     Parameters
@@ -38,11 +38,13 @@ def table_page(table: pd.DataFrame, *, title: str, caption: str) -> str:
         what the paper prints, ``{metric}_printed_mean`` and ``_std``, another.
     title, caption : str
         Plain text.
+    data : sequence of str
+        The image data sets that the table is made of.
 
     Returns
     -------
     str
-        HTML. A table of phantom images says so above everything else.
+        HTML. A table of phantom images says so above its numbers.
     """
     shown = _paired(table)
     constant = [name for name in shown if len(shown) > 1 and (shown[name] == shown[name].iloc[0]).all()]
@@ -50,7 +52,7 @@ def table_page(table: pd.DataFrame, *, title: str, caption: str) -> str:
     body = shown.drop(columns=constant)
     body.columns = [name.replace("_", " ") for name in body.columns]
     said = "; ".join(f"{name}: {value}" for name, value in facts.items())
-    parts = [f"<h1>{escape(title)}</h1>", f"<p>{escape(caption)}</p>", _warning(table)]
+    parts = [f"<h1>{escape(title)}</h1>", f"<p>{escape(caption)}</p>", _warning(data)]
     parts += [f'<p class="facts">The same in every row: {escape(said)}.</p>'] if said else []
     parts.append(body.to_html(index=False, border=0, na_rep="", escape=True))
     return html_page(title, "\n".join(filter(None, parts)))
@@ -114,12 +116,18 @@ def overview(summary: str, claims: str, links: Mapping[str, str]) -> str:
         What became of the paper's claims, in a paragraph; "" where nothing was judged.
     links : mapping
         Categories of the report, with what is in each.
+
+    Returns
+    -------
+    str
+        A template that is the text itself: Snakemake has Jinja fill the first page in, so no brace is left for it.
     """
     body = markdown_body(summary.replace("# Summary", "# What was run, and what came out", 1))
     if claims:
         body += markdown_body(f"## The paper's claims\n\n{claims}")
     body += markdown_body("## In this report\n\n" + "\n".join(f"- **{name}**: {text}" for name, text in links.items()))
-    return ".. raw:: html\n\n" + "\n".join(f"   {line}" for line in _styled(body).splitlines()) + "\n"
+    lines = _styled(body).replace("{", "&#123;").splitlines()
+    return ".. raw:: html\n\n" + "\n".join(f"   {line}" for line in lines) + "\n"
 
 
 def _styled(body: str) -> str:
@@ -128,8 +136,8 @@ def _styled(body: str) -> str:
     return body.replace("<td>", f"<td {cell}>").replace("<th>", f"<th {cell}>")
 
 
-def _warning(table: pd.DataFrame) -> str:
-    drawn = sorted({name for name in table.get("data", pd.Series(dtype=str)).dropna() if name in PHANTOMS})
+def _warning(data: Sequence[str]) -> str:
+    drawn = [name for name in PHANTOMS if name in data]
     if not drawn:
         return ""
     named = " and ".join(DATASETS[name] for name in drawn)

@@ -9,11 +9,14 @@ import numpy as np
 import pandas as pd
 
 from fossil.config import DATASETS
+from fossil.reporting.claims import summary
 
 _COLUMNS = {"balanced_accuracy": "balanced accuracy", "recall": "recall", "auc": "AUC"}
 _EXTERNAL_COLUMNS = _COLUMNS | {"generalization_gap": "generalisation gap"}
 _JUDGED = "balanced_accuracy"
 _LEVEL = 0.05
+# Seeds of a study in folds share training images, which only the second test minds.
+_TESTS = {"wilcoxon": "Wilcoxon", "corrected_t": "corrected resampled t-test"}
 _RUN = ["scenario", "method", "variant", "fold", "seed"]
 _NEXT = (
     "results/README.md: what each file is",
@@ -37,7 +40,7 @@ class Tables:
     theory : DataFrame
         Column verdict, a row a statement.
     claims : DataFrame or None
-        Column verdict, a row a claim.
+        The ledger, as `fossil.evaluation.claims.ledger.read_ledger` gives it.
     """
 
     synthetic: pd.DataFrame | None
@@ -78,7 +81,6 @@ def summary_page(
             _image_finding(tables.internal, drawn=drawn),
         )
     ]
-    said = f"p: Wilcoxon of {_JUDGED.replace('_', ' ')} against the row that has none; in brackets by Holm."
     for title, table, columns in (
         (f"Synthetic data, {headline}, all methods on the same data", synthetic, _COLUMNS),
         ("Images, trained and tested in folds", tables.internal, _COLUMNS),
@@ -87,7 +89,9 @@ def summary_page(
         if table is not None:
             n = table["n_expected"].max()
             of = [DATASETS[name] for name in table["data"].unique() if name in DATASETS]
-            parts += ["", f"## {': '.join([title, *of])}", "", f"Mean ± SD of {n} runs. {said}", ""]
+            test = f"p: {_TESTS[_test_of(table)]} of {_JUDGED.replace('_', ' ')} against the row that has none"
+            said = f"Mean ± SD of {n} runs. {test}; in brackets by Holm."
+            parts += ["", f"## {': '.join([title, *of])}", "", said, ""]
             parts += _rows(table, columns)
     parts += ["", "## Runs, theory and claims", "", *(f"- {line}" for line in _counts(tables))]
     parts += ["", "## Where to look next", "", *(f"- {line}" for line in _NEXT)]
@@ -96,6 +100,11 @@ def summary_page(
 
 def _first_block(table: pd.DataFrame) -> pd.DataFrame:
     return table[table["block"] == table["block"].iloc[0]]
+
+
+def _test_of(table: pd.DataFrame) -> str:
+    """Name the test that tells rows apart: of a study in folds the one that minds what folds share."""
+    return "corrected_t" if "p_corrected_t" in table else "wilcoxon"
 
 
 def _best_finding(table: pd.DataFrame | None, headline: str) -> str:
@@ -140,21 +149,25 @@ def _image_finding(table: pd.DataFrame | None, *, drawn: bool) -> str:
     best = ranked.loc[ranked[f"{_JUDGED}_mean"].idxmax()]
     level = ranked[(best[f"{_JUDGED}_mean"] - ranked[f"{_JUDGED}_mean"]).round(3) == 0]["label"]
     text = f"{start}: the highest balanced accuracy is {_mean_and_deviation(best, _JUDGED)}, of {' and '.join(level)}"
-    tested = ranked.dropna(subset=["p_wilcoxon_holm"])
-    apart = int((tested["p_wilcoxon_holm"] < _LEVEL).sum())
-    text += f"; {apart} of {len(tested)} rows are told apart from the reference (Wilcoxon, Holm, {_LEVEL:g})."
+    test = _test_of(ranked)
+    corrected = ranked[f"p_{test}_holm"].dropna()
+    apart = int((corrected < _LEVEL).sum())
+    text += f"; {apart} of {len(corrected)} rows are told apart from the reference ({_TESTS[test]}, Holm, {_LEVEL:g})."
     return f"{text} Images that are drawn say nothing of patients." if drawn else text
 
 
 def _rows(table: pd.DataFrame, columns: Mapping[str, str]) -> Iterator[str]:
     """Lay out rows as a table that is also readable as it stands."""
     shown = {metric: heading for metric, heading in columns.items() if f"{metric}_mean" in table}
+    column = f"p_{_test_of(table)}"
     lines = [["method", *shown.values(), "p (Holm)"]]
     for _, entry in table.iterrows():
         lack = f" (n = {entry['n']})" if entry["n"] < entry["n_expected"] else ""
-        p = entry["p_wilcoxon"]
-        test = "" if np.isnan(p) else f"{_p(p)} ({_p(entry['p_wilcoxon_holm'])})"
-        lines.append([f"{entry['label']}{lack}", *(_mean_and_deviation(entry, metric) for metric in shown), test])
+        p = entry[column]
+        test = "" if np.isnan(p) else f"{_p(p)} ({_p(entry[f'{column}_holm'])})"
+        # A bar in a label would end its cell.
+        label = str(entry["label"]).replace("|", r"\|")
+        lines.append([f"{label}{lack}", *(_mean_and_deviation(entry, metric) for metric in shown), test])
     widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
     for place, cells in enumerate(lines):
         yield "| " + " | ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)) + " |"
@@ -171,7 +184,7 @@ def _counts(tables: Tables) -> Iterator[str]:
     )
     yield f"Statements of the theory: {_verdicts(tables.theory['verdict'])}."
     if tables.claims is not None:
-        yield f"Claims of the paper: {_verdicts(tables.claims['verdict'])}."
+        yield f"Claims of the paper: {summary(tables.claims)}"
 
 
 def _kind(metrics: pd.DataFrame) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from fossil.config import Strict
+from fossil.evaluation.claims.ledger import read_ledger
 from fossil.files import write_text
 from fossil.reporting.summary import Tables, summary_page
 
@@ -32,14 +33,14 @@ def run(
     claims: list[Path],
     summary: Path,
 ) -> None:
-    """Read tables (CSV; no path for what the run does not have) and metrics (Parquet); write Markdown."""
+    """Read tables, ledger (CSV; no path for what the run does not have) and metrics (Parquet); write Markdown."""
     tables = Tables(
         synthetic=_table(synthetic),
         internal=_table(internal),
         external=_table(external),
         metrics=[pd.read_parquet(path) for path in metrics],
         theory=pd.read_csv(theory),
-        claims=_table(claims),
+        claims=read_ledger(claims[0]) if claims else None,
     )
     page = summary_page(
         tables,

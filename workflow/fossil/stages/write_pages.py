@@ -8,16 +8,20 @@ import pandas as pd
 
 from fossil.config import Strict
 from fossil.evaluation.claims.ledger import read_ledger
-from fossil.files import read_json, write_text
+from fossil.evaluation.records import Trainings, read_records
+from fossil.files import write_text
+from fossil.reporting.captions import caption_of
 from fossil.reporting.claims import page, summary
 from fossil.reporting.html_pages import markdown_page, overview, runs_page, table_page
 
 
 class Settings(Strict):
-    """Titles of the tables by name, and what each category of the report holds."""
+    """Of each table title and image data sets, by name; what the report's categories hold; the study's trainings."""
 
     titles: dict[str, str]
+    data: dict[str, list[str]]
     categories: dict[str, str]
+    trainings: list[Trainings]
 
 
 def run(
@@ -28,22 +32,25 @@ def run(
     summary_page: Path,
     ledger: Path,
     results: Path,
-    records: list[Path],
     pages: Path,
 ) -> None:
-    """Read tables (CSV), their captions, the summary (Markdown), the ledger and the runs' records; write HTML.
+    """Read tables (CSV), their captions, the summary (Markdown), the ledger, and below the results records; write HTML.
 
     Into the folder ``pages``: a page for each table, claims.html, runs.html, and overview.rst, the report's first page.
     """
-    texts = {path.stem: " ".join(path.read_text(encoding="utf-8").split()) for path in captions}
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in captions}
     for path in tables:
-        kind = path.stem if path.stem in texts else path.stem.partition("-")[0]
-        title = settings.titles.get(path.stem, path.stem)
-        write_text(pages / f"{path.stem}.html", table_page(_read(path), title=title, caption=texts[kind]))
+        name = path.stem
+        page_of_table = table_page(
+            _read(path),
+            title=settings.titles[name],
+            caption=caption_of(name, texts, kind="tables"),
+            data=settings.data[name],
+        )
+        write_text(pages / f"{name}.html", page_of_table)
     judged = read_ledger(ledger)
     write_text(pages / "claims.html", markdown_page(page(judged), title="The paper's claims"))
-    runs = {str(path.relative_to(results).parent): read_json(path) for path in records}
-    write_text(pages / "runs.html", runs_page(runs))
+    write_text(pages / "runs.html", runs_page(read_records(settings.trainings, results)))
     text = summary_page.read_text(encoding="utf-8")
     write_text(pages / "overview.rst", overview(text, summary(judged), settings.categories))
 

@@ -25,7 +25,8 @@ def run(settings: Settings, *, captions: list[Path], document: Path) -> None:
     """Read the figures' captions (reStructuredText, one sentence a file); write LaTeX."""
     sentences: Mapping[str, str] = {path.stem: path.read_text(encoding="utf-8") for path in captions}
     figures = [
-        Picture(name, f"{title.rstrip('.')}. {caption_of(name, sentences)}") for name, title in settings.figures.items()
+        Picture(name, f"{title.rstrip('.')}. {caption_of(name, sentences, kind='figures')}")
+        for name, title in settings.figures.items()
     ]
     write_text(
         document,

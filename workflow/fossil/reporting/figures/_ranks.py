@@ -31,7 +31,8 @@ def draw_ranks(ranks: pd.DataFrame, block: Block, *, title: str) -> Figure:
     """Draw the mean ranks by AUC, balanced accuracy and G-mean, a panel each.
 
     The best row is at the left. A bar joins rows of which no two differ by the critical difference, whose length stands
-    above the axis. Each panel says of how many units its ranks are, and what Friedman's test finds.
+    above the axis. Each panel says of how many units its ranks are, and what Friedman's test finds. A row that has no
+    rank is left out.
 
     Parameters
     ----------
@@ -57,6 +58,8 @@ def draw_ranks(ranks: pd.DataFrame, block: Block, *, title: str) -> Figure:
         ]
         if min(panel["n"].min() for panel in panels) <= _FEW:
             notes.append("All of these tests are approximations for many units, and here there are few.")
+        if (panels[0]["unit"] == "fold").any():
+            notes.append("Folds share training images: over them p is too small and the critical difference too short.")
         add_notes(figure, notes)
         figure.suptitle(title)
     return figure
@@ -89,9 +92,14 @@ def _draw_panel(
     axis: Axes, panel: pd.DataFrame, rows: list[Row], bars: list[tuple[float, float]], *, height: float, metric: str
 ) -> None:
     """Draw in inches downwards from the axis of ranks; ranks are placed on it by ``_place``."""
-    first, k = panel.iloc[0], len(rows)
+    first = panel.iloc[0]
+    # Two ranks make an axis, also of fewer rows.
+    k = max(int(first["k"]), 2)
+    tests = _tests(panel)
+    rows = [row for row, ranked in zip(rows, panel["mean_rank"].notna(), strict=True) if ranked]
+    panel = panel.dropna(subset=["mean_rank"])
     labels = [f"{row.label}  {rank:.2f}" for row, rank in zip(rows, panel["mean_rank"], strict=True)]
-    margin = min(0.2 + _LETTER * max(map(len, labels)), 2.2)
+    margin = min(0.2 + _LETTER * max(map(len, labels), default=0), 2.2)
     low, high = margin + 0.1, TEXT_WIDTH - margin - 0.1
     axis.set(xlim=(0, TEXT_WIDTH), ylim=(height - _HEAD, -_HEAD))
     axis.set_axis_off()
@@ -100,14 +108,12 @@ def _draw_panel(
         return low + (rank - 1) / (k - 1) * (high - low)
 
     axis.text(0, -_HEAD, METRIC_LABELS[metric], va="top", weight="bold", size=8)
-    axis.text(TEXT_WIDTH, -_HEAD, _tests(first), va="top", ha="right", size=SMALL + 0.5)
+    axis.text(TEXT_WIDTH, -_HEAD, tests, va="top", ha="right", size=SMALL + 0.5)
     axis.plot([low, high], [0, 0], color=_INK, linewidth=0.8)
     for rank in range(1, k + 1, -(-k // _MOST_TICKS)):
         axis.plot([place(rank)] * 2, [-0.05, 0], color=_INK, linewidth=0.8)
         axis.text(place(rank), -0.07, str(rank), va="bottom", ha="center", size=SMALL)
     _draw_difference(axis, place(1), place(min(1 + first["critical_difference"], k)), first, k)
-    if not first["n"]:
-        return
     for depth, (best, worst) in enumerate(bars, start=1):
         ends = [place(best) - 0.04, place(worst) + 0.04]
         axis.plot(ends, [depth * _BAR] * 2, color="black", linewidth=2.2, solid_capstyle="butt", gid="bar")
@@ -116,7 +122,7 @@ def _draw_panel(
     below = _BAR * (len(bars) + 1)
     for position, index in enumerate(order):
         at_left = position < left
-        depth = below + _LINE * ((position if at_left else k - 1 - position) + 0.5)
+        depth = below + _LINE * ((position if at_left else len(order) - 1 - position) + 0.5)
         edge = margin if at_left else TEXT_WIDTH - margin
         x = place(panel["mean_rank"].iloc[index])
         axis.plot([x, x, edge], [0, depth, depth], color="0.55", linewidth=0.6, zorder=1)
@@ -140,11 +146,14 @@ def _draw_difference(axis: Axes, start: float, end: float, first: pd.Series, k: 
     axis.text(start, y - 0.04, text, va="bottom", ha="left", size=SMALL)
 
 
-def _tests(first: pd.Series) -> str:
+def _tests(panel: pd.DataFrame) -> str:
+    first = panel.iloc[0]
     singular, plural = _UNITS[first["unit"]]
     n, expected = first["n"], first["n_expected"]
     count = f"n = {n}" if n == expected else f"n = {n} of {expected}"
     text = f"{count} {singular if expected == 1 else plural}"
+    if first["k"] < len(panel):
+        text += f", {first['k']} of {len(panel)} rows"
     if np.isnan(first["chi2"]):
         return text
     f = f"{first['f']:.2f}" if np.isfinite(first["f"]) else "\N{INFINITY}"

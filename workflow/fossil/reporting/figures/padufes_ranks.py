@@ -1,4 +1,4 @@
-"""Mean ranks of every row of the image study, over folds."""
+"""Mean ranks of every row of the image study."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _FOOTNOTES = {
 
 _LEARNT = r"$^\ddagger$ Learns its weights on the validation split"
 
-_LABEL_WIDTH = 19
+LABEL_WIDTH = 19
 """Letters of a row's label in one line; what is longer breaks."""
 
 NOTHING = "--"
@@ -117,7 +117,9 @@ def deviation_cell(text: str) -> str:
     return rf"{{\tiny $\pm${text}}}" if text else ""
 
 
-def entry_lines(entry: pd.Series, upper: Iterable[str], lower: Iterable[str]) -> list[str]:
+def entry_lines(
+    entry: pd.Series, upper: Iterable[str], lower: Iterable[str], *, label_width: int = LABEL_WIDTH
+) -> list[str]:
     """Print a row of a summary in two lines, means and below them deviations, or more where its label is long.
 
     Parameters
@@ -126,8 +128,10 @@ def entry_lines(entry: pd.Series, upper: Iterable[str], lower: Iterable[str]) ->
         method, label, n, n_expected; where runs lack the label says how many there are.
     upper, lower : iterable of str
         Cells to the right of the label.
+    label_width : int
+        Letters of the label in one line.
     """
-    labels = [escape(line) for line in textwrap.wrap(entry.label, _LABEL_WIDTH)]
+    labels = [escape(line) for line in textwrap.wrap(entry.label, label_width)]
     labels[-1] += mark(entry.method)
     if entry.n < entry.n_expected:
         labels.append(rf"{{\tiny $n$ = {entry.n} of {entry.n_expected}}}")

@@ -12,6 +12,7 @@ import pandas as pd
 from fossil.config import DATASETS, Block
 from fossil.reporting.tables.columns import column
 from fossil.reporting.tables.latex import (
+    LABEL_WIDTH,
     NOTHING,
     deviation_cell,
     entry_lines,
@@ -55,6 +56,10 @@ TESTED = "balanced_accuracy"
 """The metric whose p-values the tables show."""
 
 _COMPARE = r"$^\ast$"
+# A wider table has its columns closer together and its labels in narrower lines, so that it fits a page.
+_WIDE = 17
+_GAP, _WIDE_GAP = 1.7, 1.1
+_WIDE_LABEL = 16
 _SET_GAP = r"@{\hspace{5pt}}"
 _PRINTED_TESTS = {"p_wilcoxon": "Wilc.", "p_permutation": "Perm.", "p_aurc": "AURC"}
 _P_HEADINGS = {
@@ -87,6 +92,11 @@ class _Layout:
     def width(self) -> int:
         """How many columns there are, with that of the labels."""
         return 1 + sum(map(len, self.sets))
+
+    @property
+    def wide(self) -> bool:
+        """Whether the columns have to stand closer together."""
+        return self.width > _WIDE
 
 
 def study_table(
@@ -162,7 +172,7 @@ def study_table(
             *map(escape, notes),
             *footnotes(summary["method"]),
         ],
-        gap=1.7,
+        gap=_WIDE_GAP if layout.wide else _GAP,
     )
     return summary, tex
 
@@ -232,7 +242,10 @@ def _block_lines(summary: pd.DataFrame, block: Block, layout: _Layout, *, many: 
         reference = block.rows[i].key == block.reference
         shown = layout.measured_p
         ps = [spanning(len(shown), "reference")] if reference else [p_cell(getattr(entry, name)) for name in shown]
-        lines += entry_lines(entry, [*(cells[i] for cells in upper), *ps], [cells[i] for cells in lower])
+        label_width = _WIDE_LABEL if layout.wide else LABEL_WIDTH
+        lines += entry_lines(
+            *(entry, [*(cells[i] for cells in upper), *ps], [cells[i] for cells in lower]), label_width=label_width
+        )
     return lines
 
 
