@@ -71,7 +71,7 @@ def _rows(browser: Chrome, category: str) -> list[WebElement]:
     xpath = f"//a[normalize-space(.)='{category}']"
     entry = WebDriverWait(browser, _SECONDS).until(lambda page: page.find_elements(By.XPATH, xpath))[0]
     browser.execute_script("arguments[0].click()", entry)
-    return _wait(browser, "table tbody tr")
+    return _wait(browser, "table.table-auto tbody tr")
 
 
 def _view(browser: Chrome, category: str, result: str) -> None:

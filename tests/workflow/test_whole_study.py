@@ -54,6 +54,62 @@ def test_a_finished_study_plans_nothing(study: Study) -> None:
     assert study.planned() == {}
 
 
+def test_the_document_is_set_where_it_is_asked_for_with_every_table_and_figure(study: Study) -> None:
+    require_program("latexmk")
+    require_program("pdflatex")
+    assert study.planned("paper") == Counter(["typeset_paper"])
+    study.make("paper")
+    assert (study.root / "results/paper/paper.pdf").read_bytes().startswith(b"%PDF")
+    assert study.planned("paper") == Counter()
+    record = read_json(study.root / "results/records/typeset_paper.json")
+    for kind, ending in (("tables", "tex"), ("figures", "pdf")):
+        assert record[kind] == len(list((study.root / "results" / kind).glob(f"*.{ending}")))
+    assert record["overfull_pt"] < 5
+
+
+@pytest.fixture(scope="module")
+def report(study: Study) -> Path:
+    """The report as a folder that was packed."""
+    study.make("--report", "report.zip")
+    with zipfile.ZipFile(study.root / "report.zip") as packed:
+        packed.extractall(study.root / "unpacked")
+    return study.root / "unpacked/report/report.html"
+
+
+def test_the_report_opens_with_what_was_run_and_what_became_of_the_claims(report: Path) -> None:
+    with open_page(report) as browser:
+        text = text_of(browser)
+        assert errors(browser) == []
+    assert "What was run, and what came out" in text
+    assert "says nothing of patients" in text
+    assert "of the paper against itself" in text
+
+
+def test_every_figure_and_every_table_shows_in_a_category_of_the_report(study: Study, report: Path) -> None:
+    figures, pages = set(), set()
+    with open_page(report) as browser:
+        for category in CATEGORIES:
+            for result in results_of(browser, category):
+                if result.startswith("figure "):
+                    assert image_width(browser, category, result) > 500, result
+                    figures.add(result.removeprefix("figure "))
+                else:
+                    assert table_rows(browser, category, result) > 0, result
+                    pages.add(result)
+        assert errors(browser) == []
+    results = study.root / "results"
+    assert figures == {path.stem for path in results.glob("figures/*.png")}
+    tables = {path.stem.replace("-", " ") for path in results.glob("tables/*.csv")}
+    assert pages == tables | {"claims of the paper", "every run"}
+
+
+def test_the_report_in_one_file_shows_its_figures_too(study: Study) -> None:
+    study.make("--report", "report.html")
+    with open_page(study.root / "report.html") as browser:
+        assert image_width(browser, "Theory", "figure theory") > 500
+        assert errors(browser) == []
+
+
 def test_trials_have_no_prediction_of_a_test_image_and_leave_no_model(study: Study) -> None:
     folders = sorted((study.root / "results/phantom/trials").glob("*/*"))
     names = {folder.parent.name for folder in folders}
@@ -163,59 +219,3 @@ def test_a_dry_run_says_what_would_be_trained(study: Study) -> None:
     said = study.make("--dry-run", "images", "--forceall")
     assert "Studies on images: test_byobnet at 64 pixels, 18 trainings" in said
     assert "internal on phantom: 6 trainings, 0 without a result" in said
-
-
-def test_the_document_is_set_where_it_is_asked_for_with_every_table_and_figure(study: Study) -> None:
-    require_program("latexmk")
-    require_program("pdflatex")
-    assert study.planned("paper") == Counter(["typeset_paper"])
-    study.make("paper")
-    assert (study.root / "results/paper/paper.pdf").read_bytes().startswith(b"%PDF")
-    assert study.planned("paper") == Counter()
-    record = read_json(study.root / "results/records/typeset_paper.json")
-    for kind, ending in (("tables", "tex"), ("figures", "pdf")):
-        assert record[kind] == len(list((study.root / "results" / kind).glob(f"*.{ending}")))
-    assert record["overfull_pt"] < 5
-
-
-@pytest.fixture(scope="module")
-def report(study: Study) -> Path:
-    """The report as a folder that was packed."""
-    study.make("--report", "report.zip")
-    with zipfile.ZipFile(study.root / "report.zip") as packed:
-        packed.extractall(study.root / "unpacked")
-    return study.root / "unpacked/report/report.html"
-
-
-def test_the_report_opens_with_what_was_run_and_what_became_of_the_claims(report: Path) -> None:
-    with open_page(report) as browser:
-        text = text_of(browser)
-        assert errors(browser) == []
-    assert "What was run, and what came out" in text
-    assert "says nothing of patients" in text
-    assert "of the paper against itself" in text
-
-
-def test_every_figure_and_every_table_shows_in_a_category_of_the_report(study: Study, report: Path) -> None:
-    figures, pages = set(), set()
-    with open_page(report) as browser:
-        for category in CATEGORIES:
-            for result in results_of(browser, category):
-                if result.startswith("figure "):
-                    assert image_width(browser, category, result) > 500, result
-                    figures.add(result.removeprefix("figure "))
-                else:
-                    assert table_rows(browser, category, result) > 0, result
-                    pages.add(result)
-        assert errors(browser) == []
-    results = study.root / "results"
-    assert figures == {path.stem for path in results.glob("figures/*.png")}
-    tables = {path.stem.replace("-", " ") for path in results.glob("tables/*.csv")}
-    assert pages == tables | {"claims of the paper", "every run"}
-
-
-def test_the_report_in_one_file_shows_its_figures_too(study: Study) -> None:
-    study.make("--report", "report.html")
-    with open_page(study.root / "report.html") as browser:
-        assert image_width(browser, "Theory", "figure theory") > 500
-        assert errors(browser) == []
