@@ -20,9 +20,19 @@ table { border-collapse: collapse; font-size: 12.5px; margin: .8em 0; }
 th, td { padding: .28em .7em; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }
 th { border-bottom: 2px solid #555; position: sticky; top: 0; background: #fff; }
 td { font-variant-numeric: tabular-nums; }
+table.numbers td { white-space: nowrap; }
 .phantom { background: #fff3cd; border-left: 4px solid #c98a00; padding: .5em .8em; }
 .facts { color: #555; }
 """
+
+# The report centres its first page, so that the top and the left of a large one could not be reached, and makes it narrow.
+_OVERVIEW_STYLE = (
+    "<style>div.h-screen{align-items:flex-start!important;justify-content:flex-start!important}"
+    ".max-w-lg{max-width:46rem!important}</style>"
+)
+
+_SHORT = 60
+"""Letters of a cell that stays in one line."""
 
 _MEAN, _STD = "_mean", "_std"
 _PRINTED = "_printed"
@@ -54,7 +64,7 @@ def table_page(table: pd.DataFrame, *, title: str, caption: str, data: Sequence[
     said = "; ".join(f"{name}: {value}" for name, value in facts.items())
     parts = [f"<h1>{escape(title)}</h1>", f"<p>{escape(caption)}</p>", _warning(data)]
     parts += [f'<p class="facts">The same in every row: {escape(said)}.</p>'] if said else []
-    parts.append(body.to_html(index=False, border=0, na_rep="", escape=True))
+    parts.append(body.to_html(index=False, border=0, na_rep="", escape=True, classes=_table_class(body)))
     return html_page(title, "\n".join(filter(None, parts)))
 
 
@@ -126,14 +136,21 @@ def overview(summary: str, claims: str, links: Mapping[str, str]) -> str:
     if claims:
         body += markdown_body(f"## The paper's claims\n\n{claims}")
     body += markdown_body("## In this report\n\n" + "\n".join(f"- **{name}**: {text}" for name, text in links.items()))
-    lines = _styled(body).replace("{", "&#123;").splitlines()
+    lines = [_OVERVIEW_STYLE, *_styled(body).replace("{", "&#123;").splitlines()]
     return ".. raw:: html\n\n" + "\n".join(f"   {line}" for line in lines) + "\n"
 
 
 def _styled(body: str) -> str:
-    """Give tables of the overview a little air: the report's style sheet takes it away."""
-    cell = 'style="padding:.25em .7em;border-bottom:1px solid #ddd;text-align:left;white-space:nowrap"'
-    return body.replace("<td>", f"<td {cell}>").replace("<th>", f"<th {cell}>")
+    """Give tables of the overview a little air, which the report's style sheet takes away, and a place to scroll in."""
+    cell = 'style="padding:.25em .6em;border-bottom:1px solid #ddd;text-align:left;white-space:nowrap"'
+    body = body.replace("<td>", f"<td {cell}>").replace("<th>", f"<th {cell}>")
+    return body.replace("<table>", '<div style="overflow-x:auto"><table>').replace("</table>", "</table></div>")
+
+
+def _table_class(body: pd.DataFrame) -> str:
+    """Keep cells in one line where none is long."""
+    longest = max((len(str(value)) for column in body for value in body[column]), default=0)
+    return "numbers" if longest <= _SHORT else "text"
 
 
 def _warning(data: Sequence[str]) -> str:
@@ -141,7 +158,7 @@ def _warning(data: Sequence[str]) -> str:
     if not drawn:
         return ""
     named = " and ".join(DATASETS[name] for name in drawn)
-    return f'<p class="phantom">{escape(named)}: drawn by the pipeline; says nothing of patients.</p>'
+    return f'<p class="phantom">{escape(named)}: says nothing of patients.</p>'
 
 
 def _paired(table: pd.DataFrame) -> pd.DataFrame:
