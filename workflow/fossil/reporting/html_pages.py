@@ -25,7 +25,7 @@ table.numbers td { white-space: nowrap; }
 .facts { color: #555; }
 """
 
-# The report centres its first page, so that the top and the left of a large one could not be reached, and makes it narrow.
+# The report centres its first page, so that top and left of a large one could not be reached, and makes it narrow.
 _OVERVIEW_STYLE = (
     "<style>div.h-screen{align-items:flex-start!important;justify-content:flex-start!important}"
     ".max-w-lg{max-width:46rem!important}</style>"
