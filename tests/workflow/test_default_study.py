@@ -67,7 +67,7 @@ def test_every_kind_of_file_that_the_run_makes_is_named_in_the_readme_of_the_res
     for path in (study.root / "results").rglob("*"):
         folder = path.relative_to(study.root / "results").parts[0]
         if path.is_file():
-            assert f"`{folder}/" in readme or f"/{path.name}`" in readme, path
+            assert f"`{folder}/" in readme or f"`{path.name}`" in readme or f"/{path.name}`" in readme, path
             assert (
                 path.name in readme
                 or folder in ("logs", "records", "statistics", "metrics")
