@@ -51,6 +51,12 @@ def test_the_papers_protocol_has_no_remark_and_a_smaller_one_says_what_is_smalle
     assert protocol(part, "pad_ufes_20-internal") == "reduced protocol: 3 folds, 2 seeds"
 
 
+def test_external_images_at_another_ratio_are_told() -> None:
+    data = PHOTOGRAPHS["datasets"] | {"msld_v2": {"root": "external", "imbalance_ratio": 3.0}}
+    found = protocol(load_config({"datasets": data, "images": PAPER_PROTOCOL}), "msld_v2-transfer")
+    assert found == "reduced protocol: external images at 1:3"
+
+
 def test_another_length_of_the_synthetic_training_is_told() -> None:
     assert protocol(Config(), "synthetic-main") == ""
     shorter = load_config({"synthetic": {"training": {"epochs": 3}}})

@@ -15,6 +15,7 @@ _PAPER_SIZE = 224
 _PAPER_EPOCHS = 20
 _PAPER_FOLDS = 5
 _PAPER_SEEDS = (42, 77, 123)
+_PAPER_RATIO = 9.0
 
 
 def claimed_tables(
@@ -47,6 +48,16 @@ def protocol(config: Config, study: str) -> str:
     return "" if same else "with other scenarios, seeds or training than the paper's"
 
 
+def _of_external(config: Config) -> list[tuple[bool, str]]:
+    if config.external_dataset != "msld_v2":
+        return []
+    external = config.datasets.msld_v2
+    return [
+        (external.imbalance_ratio != _PAPER_RATIO, f"external images at 1:{external.imbalance_ratio:g}"),
+        (external.allow_missing_classes, "external classes may be missing"),
+    ]
+
+
 def _of_images(config: Config) -> str:
     images, training = config.images, config.images.training
     options = getattr(config.datasets, config.image_dataset, None)
@@ -57,6 +68,7 @@ def _of_images(config: Config) -> str:
         (config.image_folds != _PAPER_FOLDS, f"{config.image_folds} folds"),
         (sorted(images.seeds) != sorted(_PAPER_SEEDS), f"{len(images.seeds)} seeds"),
         (bool(getattr(options, "allow_missing", False)), "images may be missing"),
+        *_of_external(config),
     ]
     shown = [text for differs, text in differing if differs]
     return f"reduced protocol: {', '.join(shown)}" if shown else ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import pandas as pd
 
 from fossil.evaluation.claims.ledger import CHECK, CLAIM, NUMBER, STATEMENT
@@ -23,6 +22,7 @@ from fossil.evaluation.claims.verdicts import (
     WITHIN_1,
     WITHIN_2,
 )
+from fossil.reporting.marked import put_between
 
 ORDER = {
     CLAIM: (HELD, DIRECTION, NOT_HELD, CONTRADICTED, NOT_RUN),
@@ -77,11 +77,7 @@ def with_summary(readme: str, ledger: pd.DataFrame) -> str:
     ValueError
         Where the README lacks the marks.
     """
-    before, begin, rest = readme.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"README.md lacks the lines {BEGIN} and {END}; put them where the summary shall stand")
-    return f"{before}{BEGIN}\n{summary(ledger)}\n{END}{after}"
+    return put_between(readme, f"{summary(ledger)}\n", begin=BEGIN, end=END, file="README.md")
 
 
 _READING = (
@@ -153,11 +149,7 @@ def _said(value: object) -> str:
 
 
 def _number(value: object, decimals: int = 3) -> str:
-    try:
-        found = float(value)
-    except (TypeError, ValueError):
-        return ""
-    return "" if np.isnan(found) else f"{found:.{decimals}f}"
+    return "" if value is None or pd.isna(value) else f"{float(value):.{decimals}f}"
 
 
 def _plural(count: int, noun: str) -> str:

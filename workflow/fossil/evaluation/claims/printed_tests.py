@@ -49,7 +49,7 @@ def check_wilcoxon_p(paper: Paper) -> list[Finding]:
                 text += "; a tie, a zero or rounding twice may explain it"
                 verdict = EMPTY
             elif nearest == levels[1] and not bound:
-                text += ", which is the second smallest: one pair has the other sign"
+                text += ", which is the second smallest: one pair ties or has the other sign"
             rule = "a Wilcoxon p is one of the values that its number of pairs allows"
             name = " ".join(filter(None, ["wilcoxon", table, method, variant]))
             findings.append(Finding(name, cell.line, rule, text, verdict))
