@@ -25,8 +25,9 @@ from pydantic import ValidationError
 import fossil.stages
 from fossil import provenance
 from fossil.config import explain
+from fossil.failures import final_failure, is_mended_by_another_try, note_failure
 from fossil.files import write_json
-from fossil.logs import logging_to, say
+from fossil.logs import logger, logging_to, say
 from fossil.training.interruption import TrainingInterruptedError
 
 
@@ -40,18 +41,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     stage = importlib.import_module(f"fossil.stages.{name}")
     options = _parser(name, stage).parse_args(given[1:])
     with logging_to(options.log):
+        if options.log and (before := final_failure(options.log)):
+            logger.error("%s", before)
+            say(f"{name}: not tried again, since it would fail again: {before}")
+            return 1
         try:
             _run(name, stage, options)
         except TrainingInterruptedError as interruption:
             say(f"{name}: {interruption}")
+            _note(options.log, str(interruption), final=False)
             return interruption.exit_status
         except Exception as error:
             traceback.print_exc()
             where = f" (log: {options.log})" if options.log else ""
-            message = "; ".join(explain(error)) if isinstance(error, ValidationError) else error
-            say(f"{name}: {type(error).__name__}: {message}{where}")
+            reason = "; ".join(explain(error)) if isinstance(error, ValidationError) else error
+            message = f"{type(error).__name__}: {reason}"
+            say(f"{name}: {message}{where}")
+            _note(options.log, message, final=not is_mended_by_another_try(error))
             return 1
     return 0
+
+
+def _note(log: Path | None, message: str, *, final: bool) -> None:
+    if log is not None:
+        note_failure(log, message, final=final)
 
 
 def _run(name: str, stage: ModuleType, options: argparse.Namespace) -> None:

@@ -1,0 +1,73 @@
+"""Failures of a job, in a file beside its log that no try empties: one line of JSON for each, the newest last.
+
+Snakemake empties a job's log before each try, and with ``retries`` it tries again whatever happened. A job that was
+killed, or that met a fault of a machine, may succeed then. One that raised an error of its own would only do so again,
+on a cluster after hours in a queue: in the same run of Snakemake it ends at once.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import platform
+from datetime import UTC, datetime
+from pathlib import Path
+
+RUN = "FOSSIL_RUN"
+"""Variable of the environment that names the run of Snakemake that a job belongs to."""
+
+_OF_THE_MACHINE = {
+    *(errno.EIO, errno.ESTALE, errno.ENOLCK, errno.EREMOTEIO, errno.ETIMEDOUT),
+    *(errno.ECONNREFUSED, errno.ECONNRESET, errno.EHOSTUNREACH, errno.ENETUNREACH),
+}
+# Torch's error for a GPU that fails is known by its name, so that a stage without torch need not import it.
+_DEVICE_ERROR = "AcceleratorError"
+
+
+def is_mended_by_another_try(error: BaseException) -> bool:
+    """Tell faults of a machine, of its memory and of its network from errors that would come again."""
+    if isinstance(error, OSError):
+        return error.errno in _OF_THE_MACHINE or isinstance(error, (ConnectionError, TimeoutError))
+    return isinstance(error, MemoryError) or type(error).__name__ == _DEVICE_ERROR
+
+
+def note_failure(log: Path, message: str, *, final: bool) -> None:
+    """Add a line on a failure beside a log.
+
+    Parameters
+    ----------
+    log : Path
+        Of the job.
+    message : str
+        What failed.
+    final : bool
+        Whether another try would fail as well.
+    """
+    failure = {
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": platform.node(),
+        "slurm_job": os.environ.get("SLURM_JOB_ID"),
+        "run": os.environ.get(RUN),
+        "message": message,
+        "final": final,
+    }
+    with failures_of(log).open("a", encoding="utf-8") as file:
+        file.write(json.dumps(failure) + "\n")
+
+
+def final_failure(log: Path) -> str | None:
+    """Say what this job failed of before in the same run of Snakemake, if another try would fail as well."""
+    path, run = failures_of(log), os.environ.get(RUN)
+    if run is None or not path.exists():
+        return None
+    try:
+        last = json.loads(path.read_text(encoding="utf-8").splitlines()[-1])
+    except (IndexError, ValueError):  # cut off by a full disk or a crash
+        return None
+    return last["message"] if last["final"] and last["run"] == run else None
+
+
+def failures_of(log: Path) -> Path:
+    """File of the failures of the job that a log belongs to."""
+    return log.with_suffix(".failures.jsonl")
