@@ -3,6 +3,7 @@
 # make bench  set up everything and print the benchmarks' ratios
 # make schema write the configuration's schema and its table of keys anew
 # make readme write what became of the paper's claims into README.md, from results/claims.csv
+# make wheels put the locked packages into wheels/, for a machine without internet
 # make lock   resolve envs/requirements.lock anew from pyproject.toml
 # make clean  remove what the study made, and no data of yours
 
@@ -14,14 +15,14 @@ CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: run test lint bench lock schema readme clean
+.PHONY: run test lint bench lock wheels schema readme clean
 
 run: $(STAMP)
 	snakemake --cores $(CORES) --quiet rules
 
 # The longest files come first, so that no core waits for one at the end.
 test: lint
-	pytest -n $(CORES) --dist loadfile --no-loadscope-reorder --durations 15 tests/workflow tests/unit tests/theory
+	pytest -n $(CORES) --dist loadfile --no-loadscope-reorder --durations 15 tests/cluster tests/workflow tests/unit tests/theory
 
 lint: $(STAMP)
 	ruff check .
@@ -59,6 +60,9 @@ readme: $(STAMP)
 lock: $(STAMP)
 	pip install --quiet uv
 	uv pip compile --universal --python-version 3.11 --extra test pyproject.toml --output-file envs/requirements.lock
+
+wheels:
+	$(PYTHON) -m pip download --requirement envs/requirements.lock --dest wheels 'setuptools>=80'
 
 $(STAMP): envs/requirements.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "FOSSIL needs Python 3.11 or newer; say make PYTHON=python3.12")'

@@ -31,6 +31,7 @@ report:
 include: "workflow/rules/common.smk"
 include: "workflow/rules/common_images.smk"
 include: "workflow/rules/common_paper.smk"
+include: "workflow/rules/common_cluster.smk"
 include: "workflow/rules/synthetic.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/images.smk"
@@ -44,11 +45,35 @@ if workflow.output_settings.dryrun:
     say_plan()
 
 
+# On a cluster these run where Snakemake does: what needs the internet, and what takes seconds.
 localrules:
     all,
-    download_pad_ufes_20,
-    download_msld_v2,
     fetch_weights,
+    make_folds,
+    select_options,
+    collect_stacked,
+    collect_folds,
+    collect_trials,
+    collect_transfer,
+    compare_methods,
+    rank_methods,
+    measure_effects,
+    measure_operating_points,
+    tabulate_study,
+    tabulate_sensitivity,
+    tabulate_dataset,
+    tabulate_difficulty,
+    tabulate_operating_point,
+    tabulate_tuning,
+    tabulate_environment,
+    tabulate_claims,
+    draw_figure,
+    draw_dataset,
+    judge_claims,
+    summarise_results,
+    write_paper,
+    typeset_paper,
+    write_pages,
     datasets,
     synthetic,
     images,
@@ -72,6 +97,7 @@ rule all:
 
 onstart:
     lift_limit_of_submissions()
+    cancel_jobs_of_a_killed_run()
 
 
 onsuccess:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -37,3 +38,13 @@ def test_the_lock_pins_every_dependency_of_the_project_within_its_bounds() -> No
         (pin,) = PINS[needed.name].specifier
         assert pin.operator == "=="
         assert needed.specifier.contains(pin.version), needed.name
+
+
+@pytest.mark.parametrize("name", ["Dockerfile", "apptainer.def"])
+def test_containers_install_the_lock_with_the_python_of_the_conda_environments(name: str) -> None:
+    recipe = (REPOSITORY / "envs" / name).read_text()
+    assert "pip install --no-cache-dir --requirement /requirements.lock" in recipe
+    (base,) = re.findall(r"(?mi)^from:? (python:\S+)", recipe)
+    for environment in ("train", "report"):
+        pins = yaml.safe_load((REPOSITORY / f"envs/{environment}.yaml").read_text())["dependencies"]
+        assert f"python={base.removeprefix('python:').partition('-')[0]}" in pins

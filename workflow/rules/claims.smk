@@ -28,8 +28,8 @@ rule judge_claims:
     conda:
         "../../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=scaled(1000),
+        runtime=scaled(10),
     params:
         settings=as_json(
             tables=claimed_tables(CONFIG, CLAIMED, BLOCKS),
@@ -58,8 +58,8 @@ rule tabulate_claims:
     conda:
         "../../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=scaled(1000),
+        runtime=scaled(10),
     params:
         settings=as_json(),
         code=stage_code("tabulate_claims"),

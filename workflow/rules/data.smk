@@ -16,8 +16,8 @@ rule draw_phantom:
         "../../envs/train.yaml"
     threads: 8
     resources:
-        mem_mb=2000,
-        runtime=30,
+        mem_mb=scaled(2000),
+        runtime=scaled(30),
     params:
         settings=lambda wildcards: as_json(phantom=getattr(CONFIG.datasets, wildcards.phantom)),
         code=stage_code("draw_phantom"),
@@ -27,6 +27,9 @@ rule draw_phantom:
 
 
 if CONFIG.datasets.pad_ufes_20.download and PAD_ROOT is None:
+
+    localrules:
+        download_pad_ufes_20,
 
     rule download_pad_ufes_20:
         output:
@@ -38,8 +41,8 @@ if CONFIG.datasets.pad_ufes_20.download and PAD_ROOT is None:
         conda:
             "../../envs/train.yaml"
         resources:
-            mem_mb=1000,
-            runtime=1440,
+            mem_mb=scaled(1000),
+            runtime=scaled(1440),
         params:
             downloads="data/raw/downloads/pad_ufes_20",
             settings=as_json(mirror=CONFIG.datasets.pad_ufes_20.mirror),
@@ -50,6 +53,9 @@ if CONFIG.datasets.pad_ufes_20.download and PAD_ROOT is None:
 
 if CONFIG.datasets.msld_v2.download and MSLD_ROOT is None:
 
+    localrules:
+        download_msld_v2,
+
     rule download_msld_v2:
         output:
             images=directory("data/raw/msld_v2/images"),
@@ -59,8 +65,8 @@ if CONFIG.datasets.msld_v2.download and MSLD_ROOT is None:
         conda:
             "../../envs/train.yaml"
         resources:
-            mem_mb=1000,
-            runtime=1440,
+            mem_mb=scaled(1000),
+            runtime=scaled(1440),
         params:
             downloads="data/raw/downloads/msld_v2",
             settings=as_json(sha256=CONFIG.datasets.msld_v2.sha256),
@@ -81,8 +87,8 @@ rule fetch_weights:
     conda:
         "../../envs/train.yaml"
     resources:
-        mem_mb=2000,
-        runtime=240,
+        mem_mb=scaled(2000),
+        runtime=scaled(240),
     params:
         settings=lambda wildcards: as_json(backbone=wildcards.backbone, source=weights_source()),
     shell:
@@ -101,8 +107,8 @@ rule make_manifest:
     conda:
         "../../envs/report.yaml"
     resources:
-        mem_mb=2000,
-        runtime=60,
+        mem_mb=scaled(2000),
+        runtime=scaled(60),
     params:
         root=dataset_root,
         listing=folder_listing,
@@ -127,8 +133,8 @@ rule decode_images:
         "../../envs/train.yaml"
     threads: 8
     resources:
-        mem_mb=2000,
-        runtime=60,
+        mem_mb=scaled(2000),
+        runtime=scaled(60),
     params:
         root=dataset_root,
         settings=lambda wildcards: as_json(size=int(wildcards.size), interpolation=IMAGES.training.interpolation),
@@ -151,8 +157,8 @@ rule make_folds:
     conda:
         "../../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=scaled(1000),
+        runtime=scaled(10),
     params:
         settings=lambda wildcards: as_json(
             folds=folds_of(wildcards.dataset),

@@ -15,8 +15,8 @@ rule collect_stacked:
     conda:
         "../../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=scaled(1000),
+        runtime=scaled(10),
     params:
         settings=lambda wildcards: as_json(study=wildcards.study, blocks=BLOCKS[wildcards.study], seeds=SYNTHETIC.seeds),
         code=stage_code("collect_stacked"),
@@ -38,8 +38,8 @@ rule collect_folds:
     conda:
         "../../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=scaled(1000),
+        runtime=scaled(10),
     params:
         settings=lambda wildcards: as_json(
             study=wildcards.study,
@@ -65,8 +65,8 @@ rule measure_operating_points:
     conda:
         "../../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=scaled(1000),
+        runtime=scaled(10),
     params:
         settings=as_json(
             study=OPERATING_POINTS,
@@ -93,8 +93,8 @@ rule collect_trials:
     conda:
         "../../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=scaled(1000),
+        runtime=scaled(10),
     params:
         settings=as_json(
             study=f"{DATASET}-trials",
@@ -124,8 +124,8 @@ rule collect_transfer:
     conda:
         "../../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=scaled(1000),
+        runtime=scaled(10),
     params:
         settings=lambda wildcards: as_json(
             study=wildcards.study,
@@ -151,8 +151,8 @@ rule compare_methods:
     conda:
         "../../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=scaled(1000),
+        runtime=scaled(10),
     params:
         settings=lambda wildcards: as_json(
             study=wildcards.study,
@@ -178,8 +178,8 @@ rule rank_methods:
     conda:
         "../../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=scaled(1000),
+        runtime=scaled(10),
     params:
         settings=lambda wildcards: as_json(
             study=wildcards.study,
@@ -204,8 +204,8 @@ rule measure_effects:
     conda:
         "../../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=scaled(1000),
+        runtime=scaled(10),
     params:
         settings=as_json(
             blocks=BLOCKS.get("sensitivity", []),
@@ -232,8 +232,8 @@ rule verify_theory:
     conda:
         "../../envs/train.yaml"
     resources:
-        mem_mb=2000,
-        runtime=30,
+        mem_mb=scaled(2000),
+        runtime=scaled(30),
     params:
         settings=as_json(
             methods=SYNTHETIC.methods,

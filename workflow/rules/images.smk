@@ -21,8 +21,9 @@ rule score_difficulty:
         "../../envs/train.yaml"
     threads: IMAGES.training.threads
     resources:
-        mem_mb=4000,
-        runtime=30,
+        gpu=GPUS,
+        mem_mb=scaled(4000),
+        runtime=scaled(30),
     params:
         settings=score_difficulty_settings,
         code=stage_code("score_difficulty"),
@@ -53,8 +54,9 @@ rule train_fold:
         "../../envs/train.yaml"
     threads: IMAGES.training.threads
     resources:
-        mem_mb=4000,
-        runtime=120,
+        gpu=GPUS,
+        mem_mb=scaled(4000),
+        runtime=scaled(120),
     params:
         settings=train_fold_settings,
         code=train_fold_code,
@@ -89,8 +91,9 @@ rule train_trial:
         "../../envs/train.yaml"
     threads: IMAGES.training.threads
     resources:
-        mem_mb=4000,
-        runtime=60,
+        gpu=GPUS,
+        mem_mb=scaled(4000),
+        runtime=scaled(60),
     params:
         settings=train_trial_settings,
         code=train_fold_code,
@@ -116,8 +119,8 @@ rule select_options:
     conda:
         "../../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=scaled(1000),
+        runtime=scaled(10),
     params:
         settings=lambda wildcards: as_json(
             dataset=wildcards.dataset,
@@ -151,8 +154,9 @@ rule score_external:
         "../../envs/train.yaml"
     threads: IMAGES.training.threads
     resources:
-        mem_mb=4000,
-        runtime=30,
+        gpu=GPUS,
+        mem_mb=scaled(4000),
+        runtime=scaled(30),
     params:
         settings=as_json(proxy=IMAGES.difficulty_proxy, training=IMAGES.training, fold=None),
         code=stage_code("score_difficulty"),
@@ -178,8 +182,9 @@ rule predict_external:
         "../../envs/train.yaml"
     threads: IMAGES.training.threads
     resources:
-        mem_mb=4000,
-        runtime=60,
+        gpu=GPUS,
+        mem_mb=scaled(4000),
+        runtime=scaled(60),
     params:
         settings=predict_external_settings,
         code=stage_code("predict_external"),

@@ -14,8 +14,8 @@ rule tabulate_environment:
     conda:
         "../../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=scaled(1000),
+        runtime=scaled(10),
     params:
         settings=as_json(trainings=training_groups()),
         code=stage_code("tabulate_environment"),
@@ -36,8 +36,8 @@ rule write_paper:
     conda:
         "../../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=scaled(1000),
+        runtime=scaled(10),
     params:
         settings=write_paper_settings,
         code=stage_code("write_paper"),
@@ -61,8 +61,8 @@ rule typeset_paper:
     conda:
         "../../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=scaled(1000),
+        runtime=scaled(10),
     params:
         settings=as_json(),
         code=stage_code("typeset_paper"),
@@ -87,8 +87,8 @@ rule summarise_results:
     conda:
         "../../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=scaled(1000),
+        runtime=scaled(10),
     params:
         settings=summarise_results_settings,
         code=stage_code("summarise_results"),
@@ -124,8 +124,8 @@ rule write_pages:
     conda:
         "../../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=scaled(1000),
+        runtime=scaled(10),
     params:
         settings=as_json(
             titles={table: PAGES[table][1] for table in PAPER_TABLES},

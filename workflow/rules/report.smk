@@ -16,8 +16,8 @@ rule tabulate_study:
     conda:
         "../../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=scaled(1000),
+        runtime=scaled(10),
     params:
         settings=tabulate_study_settings,
         code=stage_code("tabulate_study"),
@@ -42,8 +42,8 @@ rule tabulate_sensitivity:
     conda:
         "../../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=scaled(1000),
+        runtime=scaled(10),
     params:
         settings=as_json(
             title=f"FOSSIL's options, synthetic data, imbalance ratio {SYNTHETIC.scenarios[HEADLINE].imbalance_ratio:g}:1.",
@@ -73,8 +73,8 @@ rule draw_figure:
     conda:
         "../../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=scaled(1000),
+        runtime=scaled(10),
     params:
         settings=draw_figure_settings,
         caption=figure_caption,
@@ -97,8 +97,8 @@ rule tabulate_dataset:
     conda:
         "../../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=scaled(1000),
+        runtime=scaled(10),
     params:
         settings=tabulate_dataset_settings,
         code=stage_code("tabulate_dataset"),
@@ -127,8 +127,8 @@ rule draw_dataset:
     conda:
         "../../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=scaled(1000),
+        runtime=scaled(10),
     params:
         settings=lambda wildcards: as_json(dataset=REPORTED[wildcards.report]),
         code=stage_code("draw_dataset"),
@@ -154,8 +154,8 @@ rule tabulate_difficulty:
     conda:
         "../../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=scaled(1000),
+        runtime=scaled(10),
     params:
         settings=tabulate_difficulty_settings,
         code=stage_code("tabulate_difficulty"),
@@ -176,8 +176,8 @@ rule tabulate_operating_point:
     conda:
         "../../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=scaled(1000),
+        runtime=scaled(10),
     params:
         settings=as_json(
             table="operating-point",
@@ -210,8 +210,8 @@ rule tabulate_tuning:
     conda:
         "../../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=scaled(1000),
+        runtime=scaled(10),
     params:
         settings=tabulate_tuning_settings,
         code=stage_code("tabulate_tuning"),

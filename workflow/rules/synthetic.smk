@@ -16,8 +16,8 @@ rule make_synthetic:
     conda:
         "../../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=scaled(1000),
+        runtime=scaled(10),
     params:
         settings=as_json(problems=PROBLEMS, seeds=SYNTHETIC.seeds),
         code=stage_code("make_synthetic"),
@@ -42,8 +42,8 @@ rule train_stacked:
     conda:
         "../../envs/train.yaml"
     resources:
-        mem_mb=2000,
-        runtime=60,
+        mem_mb=scaled(2000),
+        runtime=scaled(60),
     params:
         settings=train_stacked_settings,
         code=train_stacked_code,
