@@ -1,0 +1,105 @@
+"""A study whose jobs go to Slurm by the workflow's profile, and Snakemake that drives it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import yaml
+
+from tests.cluster.one_node import queue, wait_until
+from tests.workflow.study import TINY, Study
+
+PROFILE = "workflow/profiles/slurm"
+# The waits of the profile are those of a large cluster.
+SOON = ("--slurm-init-seconds-before-status-checks", "2", "--latency-wait", "10")
+RUNS = [f"results/phantom/runs/{method}-baseline/fold{fold}-seed1" for method in ("erm", "fossil") for fold in (0, 1)]
+RUN = RUNS[0]
+
+
+def config(**training: Any) -> dict[str, Any]:
+    """The tiny study with two methods of images, one that others wait for and one that waits for difficulty."""
+    images = {**TINY["images"], "methods": ["erm", "fossil"], "training": {**TINY["images"]["training"], **training}}
+    return {**TINY, "images": images}
+
+
+def command(study: Study, *arguments: str, profile: str = PROFILE) -> list[str]:
+    """Snakemake as a user calls it, with the study's configuration."""
+    (study.root / "tiny.yaml").write_text(yaml.safe_dump(study.config))
+    program = [sys.executable, "-m", "snakemake"]
+    return [*program, *arguments, "--workflow-profile", profile, *SOON, "--configfile", "tiny.yaml"]
+
+
+@contextmanager
+def driven(study: Study, *arguments: str, profile: str = PROFILE) -> Iterator[subprocess.Popen[str]]:
+    """Start Snakemake, and see it end."""
+    log = (study.root / "driver.log").open("w+")
+    process = subprocess.Popen(
+        command(study, *arguments, profile=profile),
+        cwd=study.root,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGINT)
+            process.wait(60)
+        log.close()
+
+
+def submit(study: Study, *arguments: str, profile: str = PROFILE) -> str:
+    """Run Snakemake to its end and expect it to succeed; gives what it printed."""
+    with driven(study, *arguments, profile=profile) as process:
+        return finish(study, process)
+
+
+def finish(study: Study, process: subprocess.Popen[str], *, seconds: float = 600) -> str:
+    """Wait for a Snakemake that shall succeed; gives what it printed."""
+    status = process.wait(seconds)
+    said = said_by(study)
+    assert status == 0, said
+    return said
+
+
+def said_by(study: Study) -> str:
+    """What the last Snakemake printed."""
+    return (study.root / "driver.log").read_text()
+
+
+def training(study: Study, *, after: Sequence[str] = ()) -> str:
+    """Number of the job that trains, once it has kept its state; not one of earlier ones."""
+    checkpoint = study.root / RUN / "checkpoint.safetensors"
+    wait_until(lambda: checkpoint.exists() and set(queue("RUNNING")) - set(after), what=f"{checkpoint} is there")
+    (job,) = set(queue("RUNNING")) - set(after)
+    return job
+
+
+def without_run(study: Study) -> Study:
+    """Take the run and what was noted of it away."""
+    shutil.rmtree(study.root / RUN, ignore_errors=True)
+    shutil.rmtree(study.root / "results/logs/train_fold", ignore_errors=True)
+    return study
+
+
+def switched(study: Study, name: str, *entries: str) -> str:
+    """A profile with some of the entries that the workflow's has in comments; gives its folder."""
+    text = (study.root / PROFILE / "config.yaml").read_text()
+    for entry in entries:
+        block = re.search(rf"(?m)^# {entry}:.*\n(?:#   +\S.*\n)*", text)
+        assert block is not None, entry
+        text = text.replace(block.group(), re.sub(r"(?m)^# ", "", block.group()))
+    folder = study.root / "workflow/profiles" / name
+    folder.mkdir(exist_ok=True)
+    (folder / "config.yaml").write_text(text)
+    return str(folder.relative_to(study.root))

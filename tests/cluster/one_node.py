@@ -1,0 +1,155 @@
+"""A real Slurm of one node with GPUs in name only, on this machine, for as long as a test needs it.
+
+Snakemake's executor takes SLURM_* out of its jobs' environment, so that the configuration has to lie where Slurm looks
+by itself: in /etc/slurm. A configuration that is not from here is left alone, and the tests are skipped.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.requirements import do_without, require_program
+
+CONFIGURATION = Path("/etc/slurm")
+HEAD = "# Written by FOSSIL's tests; they overwrite this file.\n"
+NODE = "node"
+PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "scancel")
+DAEMONS = ("slurmd", "slurmctld", "munged")
+SLURM_CONF = """\
+ClusterName=test
+SlurmctldHost={host}(127.0.0.1)
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd.log
+SlurmdParameters=config_overrides
+ProctrackType=proctrack/pgid
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+SchedulerParameters=sched_interval=1,sched_min_interval=0,bf_interval=1
+ReturnToService=2
+MaxArraySize=100
+KillWait=10
+MpiDefault=none
+GresTypes=gpu
+NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 CPUs=8 RealMemory=32000 Gres=gpu:2
+PartitionName=main Nodes={node} Default=YES MaxTime=INFINITE State=UP
+PartitionName=gpu Nodes={node} MaxTime=INFINITE State=UP
+"""
+# Devices that exist and are no GPUs: Slurm counts them, and torch finds none.
+GRES_CONF = "NodeName={node} Name=gpu File=/dev/null\nNodeName={node} Name=gpu File=/dev/zero\n"
+
+
+@contextmanager
+def one_node(folder: Path) -> Iterator[None]:
+    """Start munge, the controller and the node's daemon, and end them afterwards.
+
+    Parameters
+    ----------
+    folder : Path
+        For the state and the logs of the daemons.
+    """
+    for program in PROGRAMS:
+        require_program(program)
+    if os.geteuid() != 0:
+        do_without("starting Slurm takes the superuser")
+    path = CONFIGURATION / "slurm.conf"
+    if path.exists() and not path.read_text().startswith(HEAD):
+        do_without(f"{path} belongs to a Slurm of this machine")
+    _write_configuration(folder)
+    try:
+        _start(folder)
+        yield
+    finally:
+        stop()
+        for name in ("slurm.conf", "gres.conf"):
+            (CONFIGURATION / name).unlink(missing_ok=True)
+
+
+def _write_configuration(folder: Path) -> None:
+    host = os.uname().nodename.partition(".")[0]
+    for name in ("state", "spool"):
+        (folder / name).mkdir(parents=True)
+    CONFIGURATION.mkdir(exist_ok=True)
+    values = {"host": host, "folder": folder, "node": NODE}
+    (CONFIGURATION / "slurm.conf").write_text(HEAD + SLURM_CONF.format(**values))
+    (CONFIGURATION / "gres.conf").write_text(HEAD + GRES_CONF.format(**values))
+
+
+def _start(folder: Path) -> None:
+    stop()
+    user = pwd.getpwnam("munge")
+    key = Path("/etc/munge/munge.key")
+    if not key.exists():
+        key.write_bytes(os.urandom(128))
+        key.chmod(0o400)
+        os.chown(key, user.pw_uid, user.pw_gid)
+    for place in ("/run/munge", "/var/log/munge", "/var/lib/munge"):
+        Path(place).mkdir(exist_ok=True)
+        os.chown(place, user.pw_uid, user.pw_gid)
+    run("runuser", "-u", "munge", "--", "munged", "--force")
+    run("slurmctld", "-c")
+    run("slurmd", "-N", NODE, "-c")
+    wait_until(lambda: "idle" in _node_state(), what=f"the node is idle; see {folder}")
+
+
+def stop() -> None:
+    """End the daemons, those of an earlier test that was killed included."""
+    for name in DAEMONS:
+        subprocess.run(["pkill", "-KILL", "-x", name], check=False)
+    wait_until(lambda: not any(map(_is_alive, DAEMONS)), what="the daemons have ended")
+
+
+def _is_alive(name: str) -> bool:
+    return subprocess.run(["pgrep", "-x", name], capture_output=True, check=False).returncode == 0
+
+
+def _node_state() -> str:
+    shown = subprocess.run(["sinfo", "-h", "-o", "%T"], capture_output=True, text=True, check=False)
+    return shown.stdout
+
+
+def run(*command: str) -> str:
+    """Run a command that shall succeed; gives what it printed."""
+    found = shutil.which(command[0])
+    assert found is not None, command[0]
+    result = subprocess.run(
+        [found, *command[1:]], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    assert result.returncode == 0, f"{command}: {result.stdout}"
+    return result.stdout
+
+
+def jobs() -> list[dict[str, str]]:
+    """What Slurm knows of each job that it has not forgotten, by the names that scontrol prints."""
+    shown = run("scontrol", "--oneliner", "show", "job")
+    return [dict(re.findall(r"(\S+?)=(.*?)(?= \S+?=|$)", line)) for line in shown.splitlines() if "JobId=" in line]
+
+
+def queue(state: str) -> list[str]:
+    """Numbers of the jobs in a state, such as RUNNING."""
+    return run("squeue", "--noheader", "--states", state, "--format", "%i").split()
+
+
+def wait_until(condition: Callable[[], object], *, seconds: float = 60, what: str = "") -> None:
+    """Wait for what another process does."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"waited {seconds:g} s in vain: {what}"
+        time.sleep(0.2)

@@ -1,0 +1,252 @@
+"""The workflow on a real Slurm of one node with two GPUs in name: submission, its switches, and faults."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.cluster.driver import (
+    RUN,
+    RUNS,
+    command,
+    config,
+    driven,
+    finish,
+    said_by,
+    submit,
+    switched,
+    training,
+    without_run,
+)
+from tests.cluster.one_node import NODE, jobs, one_node, queue, run, wait_until
+from tests.workflow.study import Study
+
+# Every rule of the image study that a job is submitted for; the others are short and run where Snakemake runs.
+SUBMITTED = {"draw_phantom", "make_manifest", "decode_images", "train_fold", "score_difficulty"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with one_node(tmp_path_factory.mktemp("slurm")):
+        yield
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    """An image study that Slurm made, from drawing the images to the last figure."""
+    made = Study.create(tmp_path_factory.mktemp("study"), config())
+    submit(made, "images")
+    return made
+
+
+@pytest.fixture(scope="module")
+def submitted(study: Study) -> dict[str, list[dict[str, str]]]:
+    """What Slurm knows of the jobs of that study, by rule."""
+    found: dict[str, list[dict[str, str]]] = {}
+    for job in jobs():
+        if job["WorkDir"] == str(study.root):
+            found.setdefault(job["Comment"].removeprefix("rule_").partition("_wildcards")[0], []).append(job)
+    return found
+
+
+@pytest.fixture(scope="module")
+def long_study(study: Study, tmp_path_factory: pytest.TempPathFactory) -> Study:
+    """The same data, and a training that takes long enough to disturb it; once undisturbed, on this machine."""
+    root = tmp_path_factory.mktemp("long")
+    made = Study.create(root, config(epochs=25))
+    for name in ("data", ".snakemake/metadata"):
+        subprocess.run(["cp", "--archive", "--parents", name, root], cwd=study.root, check=True)
+    made.make(f"{RUN}/run.json")
+    (root / RUN).rename(root / "undisturbed")
+    return made
+
+
+def is_undisturbed(study: Study) -> bool:
+    """Tell whether the run ended with the bits of the one that nothing disturbed, and left no checkpoint."""
+    names = ("predictions.parquet", "model.safetensors")
+    same = all(
+        (study.root / RUN / name).read_bytes() == (study.root / "undisturbed" / name).read_bytes() for name in names
+    )
+    return same and not (study.root / RUN / "checkpoint.safetensors").exists()
+
+
+def failures(study: Study) -> list[dict[str, object]]:
+    """What is noted of failures of the run, oldest first."""
+    (path,) = (study.root / "results/logs/train_fold").glob("phantom-erm-baseline-fold0-seed1.failures.jsonl")
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_a_study_is_made_end_to_end_and_then_nothing_is_left_to_do(study: Study) -> None:
+    for name in ("dataset-phantom", "difficulty-phantom", "final-tuning", "operating-point"):
+        assert (study.root / f"results/tables/{name}.tex").stat().st_size > 500
+    assert set(pd.read_parquet(study.root / "results/metrics/phantom-internal.parquet")["status"]) == {"ok"}
+    assert study.planned("images") == Counter()
+
+
+def test_short_stages_run_where_snakemake_runs_and_all_else_is_submitted(
+    submitted: dict[str, list[dict[str, str]]],
+) -> None:
+    assert set(submitted) == SUBMITTED
+    assert len(submitted["train_fold"]) == 4
+    assert {job["JobState"] for found in submitted.values() for job in found} == {"COMPLETED"}
+
+
+def test_each_job_asks_for_what_its_rule_says(submitted: dict[str, list[dict[str, str]]]) -> None:
+    for rule, gpus, memory, minutes in (
+        ("train_fold", "gres:gpu:1", "4000M", "02:00:00"),
+        ("score_difficulty", "gres:gpu:1", "4000M", "00:30:00"),
+        ("decode_images", None, "2000M", "01:00:00"),
+        ("make_manifest", None, "2000M", "01:00:00"),
+    ):
+        for job in submitted[rule]:
+            assert job.get("TresPerJob", "").strip() == (gpus or "")
+            assert (job["MinMemoryNode"], job["TimeLimit"]) == (memory, minutes)
+            assert (job["Partition"], job["Account"], job["Requeue"]) == ("main", "(null)", "1")
+    assert submitted["decode_images"][0]["NumCPUs"] == "8"
+
+
+def test_no_two_trainings_have_one_gpu(submitted: dict[str, list[dict[str, str]]]) -> None:
+    spans = [
+        (datetime.fromisoformat(job["StartTime"]), datetime.fromisoformat(job["EndTime"]))
+        for rule in ("train_fold", "score_difficulty")
+        for job in submitted[rule]
+    ]
+    at_once = [sum(start <= moment < end for start, end in spans) for moment, _ in spans]
+    assert max(at_once) <= 2
+
+
+def test_arrays_by_the_profiles_switch_submit_the_trainings_of_a_rule_at_once(study: Study) -> None:
+    profile = switched(study, "arrays", "slurm-array-jobs")
+    tasks = [job for job in made_anew(study, profile) if "ArrayJobId" in job]
+    assert sorted(Counter(job["ArrayJobId"] for job in tasks).values()) == [2, 2]
+    assert {job["TresPerJob"].strip() for job in tasks} == {"gres:gpu:1"}
+
+
+def test_groups_by_the_profiles_switch_train_one_after_another_on_one_gpu(study: Study) -> None:
+    profile = switched(study, "groups", "groups", "group-components")
+    grouped = [
+        job for job in made_anew(study, profile) if job["Comment"].startswith("group") or "baseline" in job["Comment"]
+    ]
+    assert len(grouped) == 2
+    for job in grouped:
+        assert job["TresPerJob"].strip() == "gres:gpu:1"
+        assert job["TimeLimit"] == "04:00:00"
+
+
+def test_the_form_of_sites_that_know_gres_alone(study: Study) -> None:
+    profile = switched(study, "gres", "set-resources")
+    asked = [job for job in made_anew(study, profile, RUNS[:1]) if job["Partition"] == "gpu"]
+    assert len(asked) == 1
+    assert "gres:gpu:1" in asked[0]["TresPerNode"]
+    assert "TresPerJob" not in asked[0]
+
+
+def made_anew(study: Study, profile: str, runs: list[str] = RUNS) -> list[dict[str, str]]:
+    """Train again with another profile, to the same bits; gives the jobs that it took."""
+    before = {name: (study.root / name / "predictions.parquet").read_bytes() for name in runs}
+    known = {job["JobId"] for job in jobs()}
+    for name in runs:
+        for path in (study.root / name).iterdir():
+            path.unlink()
+    submit(study, *(f"{name}/run.json" for name in runs), profile=profile)
+    assert before == {name: (study.root / name / "predictions.parquet").read_bytes() for name in runs}
+    return [job for job in jobs() if job["JobId"] not in known]
+
+
+def test_a_cancelled_training_is_submitted_again_and_goes_on(long_study: Study) -> None:
+    study = without_run(long_study)
+    with driven(study, f"{RUN}/run.json") as driver:
+        run("scancel", training(study))
+        finish(study, driver)
+    assert is_undisturbed(study)
+    assert [failure["final"] for failure in failures(study)] == [False]
+    assert "going on" in log_of(study)
+
+
+def test_a_training_that_meets_its_time_limit_gets_more_time_and_goes_on(long_study: Study) -> None:
+    study = without_run(long_study)
+    limits = ("--set-resources", "train_fold:runtime=1*attempt")
+    with driven(study, f"{RUN}/run.json", *limits) as driver:
+        first = training(study)
+        # It hangs, so that the minute passes.
+        os.kill(int(run("pgrep", "-f", f"fossil train_fold.*{RUN}/run.json").split()[-1]), signal.SIGSTOP)
+        wait_until(lambda: queue("RUNNING") not in ([first], []), seconds=180, what="another job trains")
+        finish(study, driver)
+    limit = {job["JobId"]: (job["JobState"], job["TimeLimit"]) for job in jobs()}
+    assert limit[first] == ("TIMEOUT", "00:01:00")
+    assert ("COMPLETED", "00:02:00") in limit.values()
+    assert is_undisturbed(study)
+
+
+def test_a_training_whose_node_fails_goes_on_when_the_node_is_back(long_study: Study) -> None:
+    study = without_run(long_study)
+    with driven(study, f"{RUN}/run.json") as driver:
+        job = training(study)
+        run("scontrol", "update", f"NodeName={NODE}", "State=down", "Reason=test")
+        wait_until(lambda: queue("PENDING") == [job], what="Slurm put the job back into the queue")
+        run("scontrol", "update", f"NodeName={NODE}", "State=resume")
+        finish(study, driver)
+    (known,) = [found for found in jobs() if found["JobId"] == job]
+    assert (known["JobState"], known["Restarts"]) == ("COMPLETED", "1")
+    assert is_undisturbed(study)
+
+
+def test_jobs_wait_while_the_node_is_drained(study: Study) -> None:
+    (study.root / RUN / "run.json").unlink()
+    run("scontrol", "update", f"NodeName={NODE}", "State=drain", "Reason=test")
+    with driven(study, f"{RUN}/run.json") as driver:
+        wait_until(lambda: queue("PENDING"), what="a job is pending")
+        time.sleep(5)  # long enough for a job to start, and for Snakemake to look after it
+        assert driver.poll() is None
+        assert not queue("RUNNING")
+        run("scontrol", "update", f"NodeName={NODE}", "State=resume")
+        finish(study, driver)
+    assert study.planned(f"{RUN}/run.json") == Counter()
+
+
+def test_after_snakemake_was_killed_its_jobs_are_cancelled_and_the_same_command_goes_on(long_study: Study) -> None:
+    study = without_run(long_study)
+    with driven(study, f"{RUN}/run.json") as driver:
+        left = training(study)
+        os.killpg(driver.pid, signal.SIGKILL)
+        driver.wait()
+    assert queue("RUNNING") == [left]
+    subprocess.run([*command(study), "--unlock"], cwd=study.root, check=True, capture_output=True)
+    said = submit(study, f"{RUN}/run.json")
+    assert f"Cancelling 1 jobs that an earlier run left in the queue: {left}" in said
+    assert {job["JobId"]: job["JobState"] for job in jobs()}[left] == "CANCELLED"
+    assert is_undisturbed(study)
+
+
+def test_a_stage_that_fails_is_not_tried_again_and_others_go_on(study: Study, tmp_path: Path) -> None:
+    broken = Study.create(tmp_path, study.config)
+    subprocess.run(["cp", "--archive", "data", "results", ".snakemake", tmp_path], cwd=study.root, check=True)
+    for path in [p for name in RUNS for p in (tmp_path / name).iterdir()]:
+        path.unlink()
+    scores = tmp_path / "results/phantom/difficulty/fold0.parquet"
+    scores.write_bytes(b"no scores")
+    known = {job["JobId"] for job in jobs()}
+    with driven(
+        broken, *(f"{name}/run.json" for name in RUNS), "--rerun-triggers", "params", "--retries", "1"
+    ) as driver:
+        assert driver.wait(300) == 1
+    said = said_by(broken)
+    assert [name for name in RUNS if not (tmp_path / name / "run.json").exists()] == [RUNS[2]]
+    assert "ArrowInvalid" in said
+    assert "not tried again, since it would fail again" in said
+    tried = [job for job in jobs() if job["JobId"] not in known and "fossil_baseline_0_1" in job["Comment"]]
+    assert [job["JobState"] for job in tried] == ["FAILED", "FAILED"]
+
+
+def log_of(study: Study) -> str:
+    return (study.root / "results/logs/train_fold/phantom-erm-baseline-fold0-seed1.log").read_text()
