@@ -39,6 +39,7 @@ lint: $(STAMP)
 bench: $(STAMP)
 	python -m tests.benchmarks.section
 	python -m tests.benchmarks.evaluation
+	python -m tests.benchmarks.overhead --tiny
 	python -m tests.benchmarks.stacked
 	python -m tests.benchmarks.weights
 	python -m tests.benchmarks.meta_weight_net

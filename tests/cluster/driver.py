@@ -8,18 +8,18 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import yaml
 
-from tests.cluster.one_node import queue, wait_until
+from tests.cluster.one_node import queue, run, wait_until
 from tests.workflow.study import TINY, Study
 
 PROFILE = "workflow/profiles/slurm"
 # The waits of the profile are those of a large cluster.
-SOON = ("--slurm-init-seconds-before-status-checks", "2", "--latency-wait", "10")
+SOON = ("--slurm-init-seconds-before-status-checks", "5", "--latency-wait", "10")
 RUNS = [f"results/phantom/runs/{method}-baseline/fold{fold}-seed1" for method in ("erm", "fossil") for fold in (0, 1)]
 RUN = RUNS[0]
 
@@ -77,11 +77,15 @@ def said_by(study: Study) -> str:
     return (study.root / "driver.log").read_text()
 
 
-def training(study: Study, *, after: Sequence[str] = ()) -> str:
-    """Number of the job that trains, once it has kept its state; not one of earlier ones."""
+def hold_training(study: Study) -> str:
+    """Stop the training after its first epoch, so that it does not end meanwhile; gives the number of its job.
+
+    Slurm wakes it before it ends it.
+    """
     checkpoint = study.root / RUN / "checkpoint.safetensors"
-    wait_until(lambda: checkpoint.exists() and set(queue("RUNNING")) - set(after), what=f"{checkpoint} is there")
-    (job,) = set(queue("RUNNING")) - set(after)
+    wait_until(lambda: checkpoint.exists() and queue("RUNNING"), what=f"{checkpoint} is there")
+    os.kill(int(run("pgrep", "-f", f"fossil train_fold.*{RUN}/run.json").split()[-1]), signal.SIGSTOP)
+    (job,) = queue("RUNNING")
     return job
 
 

@@ -1,0 +1,38 @@
+"""The profiles that the workflow comes with."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.workflow.study import REPOSITORY, Study
+
+PROFILES = REPOSITORY / "workflow/profiles"
+
+
+@pytest.mark.parametrize("name", ["local", "slurm"])
+def test_snakemake_knows_every_option_of_a_profile(name: str, tmp_path: Path) -> None:
+    planned = Study.create(tmp_path).snakemake(
+        "--dry-run", "--workflow-profile", f"workflow/profiles/{name}", "datasets"
+    )
+    assert planned.returncode == 0, planned.stdout
+    assert "draw_phantom" in planned.stdout
+
+
+@pytest.mark.parametrize("name", ["local", "slurm"])
+def test_every_entry_of_a_profile_is_explained_above_it(name: str) -> None:
+    text = (PROFILES / name / "config.yaml").read_text()
+    paragraphs = [part for part in text.split("\n\n") if re.search(r"(?m)^[a-z]", part)]
+    assert sum(len(re.findall(r"(?m)^[a-z]", part)) for part in paragraphs) == len(yaml.safe_load(text))
+    for paragraph in paragraphs:
+        assert "# " in paragraph, paragraph
+
+
+@pytest.mark.parametrize("name", ["kubernetes", "googlebatch"])
+def test_profiles_that_were_not_run_say_so_in_their_first_line(name: str) -> None:
+    path = PROFILES / name / "config.yaml"
+    assert "NOT RUN" in path.read_text().partition("\n")[0]
+    assert yaml.safe_load(path.read_text())["executor"] == name
