@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from fossil.config import Block, Row, Statistics
-from fossil.evaluation.claims.evidence import Evidence, Measured
+from fossil.evaluation.claims.evidence import Evidence
+from fossil.evaluation.claims.measured import Measured
 from fossil.evaluation.reported import Paper
 
 TABLE = "synthetic-main"

@@ -10,8 +10,9 @@ import pytest
 
 from fossil.config import Block, Row
 from fossil.config.tuning import Candidate, Search
-from fossil.evaluation.claims.evidence import SWEEP, Evidence, Measured
+from fossil.evaluation.claims.evidence import Evidence
 from fossil.evaluation.claims.ledger import ClaimsError, judge, read_claims, read_ledger
+from fossil.evaluation.claims.measured import SWEEP, Measured
 from fossil.evaluation.claims.numbers import judge_numbers
 from fossil.evaluation.claims.orders import OptionPreferred, RanksAgree, SmallerGap, StageWiseMatches
 from fossil.evaluation.claims.verdicts import (

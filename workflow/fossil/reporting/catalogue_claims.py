@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fossil.config import DATASETS, PHANTOMS, Block, Config
 from fossil.config.image_blocks import fold_ratio, internal_study
 from fossil.config.studies import SyntheticStudy
-from fossil.evaluation.claims.evidence import SWEEP, Measured
+from fossil.evaluation.claims.measured import SWEEP, Measured
 from fossil.reporting.entries import Table
 
 _PAPER_BACKBONE = "convnext_tiny.fb_in1k"

@@ -9,8 +9,9 @@ import pandas as pd
 
 from fossil.config import Statistics, Strict
 from fossil.config.tuning import Search
-from fossil.evaluation.claims.evidence import Evidence, Measured
+from fossil.evaluation.claims.evidence import Evidence
 from fossil.evaluation.claims.ledger import judge, read_claims
+from fossil.evaluation.claims.measured import Measured
 from fossil.evaluation.reported import read_reported
 from fossil.files import write_csv
 

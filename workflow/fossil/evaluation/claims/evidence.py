@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fossil.config import PHANTOMS, Block, Row, Statistics, Strict
+from fossil.config import PHANTOMS, Block, Row, Statistics
 from fossil.config.comparisons import row_key
 from fossil.config.tuning import Search
+from fossil.evaluation.claims.measured import SWEEP, Measured
 from fossil.evaluation.fold_tests import analyse_folds
 from fossil.evaluation.paired_tests import UNIT, flip_p, in_units, mean_intervals, wilcoxon_p
 from fossil.evaluation.reported import Who
@@ -21,26 +22,6 @@ LOWER_IS_BETTER = frozenset(
     {"balanced_error", "static_regret", "dynamic_regret", "area_under_regret_curve", "expected_calibration_error"}
 )
 """Metrics of which a smaller mean is the better one; of the others a larger one is."""
-
-
-SWEEP = "proxy-top3"
-"""The paper's table of its search."""
-
-
-class Measured(Strict):
-    """A study that has rows of a table of the paper.
-
-    Attributes
-    ----------
-    study : str
-        Its name in the metrics.
-    test_train_ratio : float or None
-        Test over training images of a fold, where pairs of folds and seeds are not independent.
-    """
-
-    study: str
-    blocks: list[Block]
-    test_train_ratio: float | None = None
 
 
 @dataclass(frozen=True)

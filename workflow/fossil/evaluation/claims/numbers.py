@@ -11,7 +11,8 @@ import pandas as pd
 from fossil.config import Block, Row
 from fossil.config.image_blocks import PRINTED_METHODS
 from fossil.config.tuning import Candidate, Search, option_at
-from fossil.evaluation.claims.evidence import SWEEP, Evidence
+from fossil.evaluation.claims.evidence import Evidence
+from fossil.evaluation.claims.measured import SWEEP
 from fossil.evaluation.claims.verdicts import BEYOND, NOT_RUN, OTHER_SIDE, SAME_SIDE, WITHIN_1, WITHIN_2
 from fossil.evaluation.reported import Who, printed_number
 from fossil.evaluation.selection import score_candidates

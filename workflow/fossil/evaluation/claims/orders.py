@@ -12,7 +12,8 @@ from scipy import stats
 from fossil.config import Strict
 from fossil.config.image_blocks import PRINTED_METHODS
 from fossil.config.tuning import STAGE_WISE, Search, option_at
-from fossil.evaluation.claims.evidence import SWEEP, Evidence, Pairs, row_of
+from fossil.evaluation.claims.evidence import Evidence, Pairs, row_of
+from fossil.evaluation.claims.measured import SWEEP
 from fossil.evaluation.claims.numbers import printed_options
 from fossil.evaluation.claims.parts import Named
 from fossil.evaluation.claims.verdicts import (
