@@ -20,8 +20,12 @@ _IMAGE_SUFFIXES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", "
 _NOT_COUNTED = "fossil.config"
 
 
+@cache
 def code_digest(*modules: str) -> str:
-    """Digest the source of some modules and of all modules of this package that they import, directly or not."""
+    """Digest the source of some modules and of all modules of this package that they import, directly or not.
+
+    A process finds it once, as many jobs as there may be of a stage: the source is taken to stay as it is meanwhile.
+    """
     digest = hashlib.sha256()
     for module in sorted(imported_modules(*modules)):
         digest.update(f"{module} {_source_digest(module)}\n".encode())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,21 +59,16 @@ def plan_images(config: Config, *, results: Path, processed: Path, speeds: Path)
     """
     found = list(trainings(config, processed=processed, results=results))
     left = [one for one in found if not one.record.exists()]
+    to_do = Counter(one.kind for one in left)
     training = config.images.training
     lines = [f"Studies on images: {training.backbone} at {training.size} pixels, {len(found)} trainings"]
     for kind in dict.fromkeys(one.kind for one in found):
         mine = [one for one in found if one.kind == kind]
-        to_do = sum(one in left for one in mine)
         lines.append(
-            f"  {kind}: {len(mine)} trainings, {to_do} without a result, {_millions(one.images for one in mine)}"
+            f"  {kind}: {len(mine)} trainings, {to_do[kind]} without a result, {_millions(one.images for one in mine)}"
         )
-    measured = measured_speeds(config, results=results)
-    known = [*read_speeds(config, speeds), *measured]  # the last of a method and device counts
     if left:
-        devices = dict.fromkeys(speed.device for speed in [*measured, *known])
-        lines += [_estimate(left, device, known) for device in devices]
-    if left and not known:
-        lines.append("  No speed is known of this backbone at this size: it is measured with the first trainings.")
+        lines += _estimates(config, left, results=results, speeds=speeds)
     return lines
 
 
@@ -137,6 +133,16 @@ def read_speeds(config: Config, path: Path) -> list[Speed]:
         if (row["backbone"], int(row["size"]), row["compile"])
         == (training.backbone, training.size, str(training.compile))
     ]
+
+
+def _estimates(config: Config, left: Sequence[Training], *, results: Path, speeds: Path) -> list[str]:
+    """Say for every device of which a speed is known how long the trainings that are left take."""
+    measured = measured_speeds(config, results=results)
+    known = [*read_speeds(config, speeds), *measured]  # the last of a method and device counts
+    if not known:
+        return ["  No speed is known of this backbone at this size: it is measured with the first trainings."]
+    devices = dict.fromkeys(speed.device for speed in [*measured, *known])
+    return [_estimate(left, device, known) for device in devices]
 
 
 def _estimate(left: Sequence[Training], device: str, known: Sequence[Speed]) -> str:

@@ -1,5 +1,6 @@
 # Helpers of the rules: the checked configuration, the settings of each stage and the digest of its code.
 
+import gc
 import json
 import os
 import sys
@@ -51,6 +52,10 @@ os.environ.update(
     PATH=os.pathsep.join([str(Path(sys.executable).parent), os.getenv("PATH", os.defpath)]),
     FOSSIL_PLAIN_PROGRESS="1",
 )
+
+# The jobs of a study are millions of objects that all stay. To look for garbage among them again and again would be a
+# fifteenth of the time in which ten thousand jobs are planned.
+gc.set_threshold(1_000_000)
 
 # What --config says is laid over the files again, with its values read as YAML.
 update_config(config, read_typed(workflow.config_settings.config))

@@ -24,12 +24,9 @@ def weights_file(wildcards):
     return str(user_path(Path(IMAGES.weights))) if weights_source() == "file" else []
 
 
-def weights_files(wildcards):
-    return [] if IMAGES.weights == "none" else [f"data/raw/weights/{IMAGES.training.backbone}.safetensors"]
-
-
-def weights_descriptions(wildcards):
-    return [path.replace(".safetensors", ".json") for path in weights_files(wildcards)]
+# The backbone's first weights, where it has any, and what says of which content they are.
+WEIGHTS = [] if IMAGES.weights == "none" else [f"data/raw/weights/{IMAGES.training.backbone}.safetensors"]
+WEIGHTS_DESCRIPTIONS = [path.replace(".safetensors", ".json") for path in WEIGHTS]
 
 
 def difficulty_file(wildcards):

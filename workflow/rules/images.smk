@@ -40,8 +40,8 @@ rule train_fold:
         images=ancient(f"data/processed/{{dataset}}/images-{IMAGES.training.size}.npy"),
         images_description=f"data/processed/{{dataset}}/images-{IMAGES.training.size}.json",
         difficulty=difficulty_file,
-        weights=ancient(weights_files),
-        weights_description=weights_descriptions,
+        weights=ancient(WEIGHTS),
+        weights_description=WEIGHTS_DESCRIPTIONS,
         tuned=tuned_file,
     output:
         predictions="results/{dataset}/runs/{method}-{variant}/fold{fold}-seed{seed}/predictions.parquet",
@@ -77,8 +77,8 @@ rule train_trial:
         images=ancient(f"data/processed/{{dataset}}/images-{IMAGES.training.size}.npy"),
         images_description=f"data/processed/{{dataset}}/images-{IMAGES.training.size}.json",
         difficulty=difficulty_file,
-        weights=ancient(weights_files),
-        weights_description=weights_descriptions,
+        weights=ancient(WEIGHTS),
+        weights_description=WEIGHTS_DESCRIPTIONS,
     output:
         predictions="results/{dataset}/trials/{method}-{variant}/fold{fold}-seed{seed}/predictions.parquet",
         history="results/{dataset}/trials/{method}-{variant}/fold{fold}-seed{seed}/history.parquet",
