@@ -27,7 +27,7 @@ from fossil.evaluation.operating_point import (
     threshold_for_recall,
 )
 from fossil.stages import measure_operating_points as stage
-from tests.unit.figure_examples import make_block, make_row
+from tests.unit.figure_examples import make_row
 
 # Few different probabilities, so that many tie, and some are 0, 1/2 or 1.
 predictions = st.lists(
@@ -239,8 +239,8 @@ def write_run(folder: Path, *, seed: int, status: str = "ok") -> dict[str, pd.Da
 
 
 def measured(root: Path, **changes: object) -> pd.DataFrame:
-    block = make_block([make_row("phantom", "erm"), make_row("phantom", "fossil", "entropy")])
-    values = {"study": "s", "block": block, "folds": 2, "seeds": [4, 7], "recall": 0.8}
+    rows = [make_row("phantom", "erm"), make_row("phantom", "fossil", "entropy")]
+    values = {"study": "s", "rows": rows, "folds": 2, "seeds": [4, 7], "recall": 0.8}
     stage.run(stage.Settings.model_validate(values | changes), runs=root, metrics=root / "metrics.parquet")
     return pd.read_parquet(root / "metrics.parquet")
 

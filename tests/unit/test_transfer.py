@@ -103,8 +103,7 @@ def test_the_stages_predict_every_image_with_every_sound_model(tmp_path: Path) -
 
     write_json(tmp_path / "erm-baseline/run.json", found)
     write_parquet(tmp_path / "internal.parquet", internal(0.75))
-    block = {"name": "transfer", "title": "", "rows": [ROW], "reference": ROW.key}
-    settings = {"study": "s", "block": block, "folds": 2, "seeds": [7]}
+    settings = {"study": "s", "rows": [ROW], "folds": 2, "seeds": [7]}
     collect_stage.run(
         collect_stage.Settings.model_validate(settings),
         runs=tmp_path,

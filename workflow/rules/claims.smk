@@ -37,7 +37,7 @@ rule judge_claims:
             protocols={name: protocol(CONFIG, table.study) for name, table in CLAIMED.items()},
             searches=[described_search(CONFIG, method) for method in TRIALS if CLAIMED_SEARCH],
             trials=f"{DATASET}-trials" if CLAIMED_SEARCH else "",
-            statistics=CONFIG.statistics,
+            statistics=TESTS,
         ),
         code=stage_code("judge_claims"),
     shell:

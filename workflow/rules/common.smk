@@ -155,6 +155,10 @@ def as_json(**settings):
     return json.dumps(settings, sort_keys=True, default=lambda model: model.model_dump(mode="json"))
 
 
+# What the tests of differences go by: the level of significance changes none of them.
+TESTS = CONFIG.statistics.model_dump(mode="json", exclude={"alpha"})
+
+
 def stage_code(stage, *modules):
     """Digest of a stage's code and of further modules that its settings name, such as a method's, and no other's."""
     return code_digest(f"fossil.stages.{stage}", *modules)
@@ -198,9 +202,10 @@ def train_stacked_code(wildcards):
 def make_manifest_settings(wildcards):
     if wildcards.dataset in PHANTOMS:
         return as_json(reader="pad_ufes_20", options={"positive": PHANTOM_POSITIVE, "allow_missing": False})
-    options = getattr(CONFIG.datasets, wildcards.dataset).model_dump(
-        mode="json", exclude={"root", "download", "mirror", "sha256"}
-    )
+    chosen = getattr(CONFIG.datasets, wildcards.dataset)
+    if wildcards.dataset == "msld_v2":
+        chosen = chosen.as_constructed()
+    options = chosen.model_dump(mode="json", exclude={"root", "download", "mirror", "sha256"})
     if wildcards.dataset == "custom":
         options["table"] = CUSTOM_TABLE.name
     return as_json(reader=wildcards.dataset, options=options)

@@ -78,10 +78,28 @@ def scoring_model(dataset, kind):
     return f"results/{dataset}/runs/erm-{BASELINE}/fold{{fold}}-seed{IMAGES.difficulty_seed}/{kind}"
 
 
+def choosable(method, rule):
+    """Candidates that may be chosen, alike for every budget where the rule knows none.
+
+    So neither candidates that are only reported beside them nor another budget choose, and train, anew.
+    """
+    found = [candidate for candidate in candidates(CONFIG, method) if candidate.may_win]
+    return found if rule == "equal-budget" else [one.model_copy(update={"in_budget": True}) for one in found]
+
+
+def choosable_runs(wildcards):
+    """Files of the trials of the configured options and of all candidates of a method that may be chosen."""
+    return trial_files(trial for trial in TRIALS[wildcards.method] if trial.may_win or trial.variant == BASELINE)
+
+
 def trial_runs(wildcards):
-    """Files of all trials, or of those of a method."""
-    methods = [wildcards.method] if hasattr(wildcards, "method") else list(TRIALS)
-    pairs = dict.fromkeys((trial.method, trial.trained_as) for method in methods for trial in TRIALS[method])
+    """Files of all trials."""
+    return trial_files(trial for tried in TRIALS.values() for trial in tried)
+
+
+def trial_files(tried):
+    """The three files of every training of these trials."""
+    pairs = dict.fromkeys((trial.method, trial.trained_as) for trial in tried)
     return existing(
         [
             f"results/{DATASET}/trials/{method}-{variant}/fold{fold}-seed{seed}/{file}"

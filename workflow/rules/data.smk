@@ -45,7 +45,8 @@ if CONFIG.datasets.pad_ufes_20.download and PAD_ROOT is None:
             runtime=scaled(1440),
         params:
             downloads="data/raw/downloads/pad_ufes_20",
-            settings=as_json(mirror=CONFIG.datasets.pad_ufes_20.mirror),
+            # A function of the output is not recorded: another server shall not download anew what is there.
+            settings=lambda wildcards, output: as_json(mirror=CONFIG.datasets.pad_ufes_20.mirror),
         shell:
             "python -m fossil download_pad_ufes_20 --settings {params.settings:q} --record {output.record} --log {log} "
             "--downloads {params.downloads} --metadata {output.metadata} --images {output.images}"

@@ -18,7 +18,11 @@ rule collect_stacked:
         mem_mb=scaled(1000),
         runtime=scaled(10),
     params:
-        settings=lambda wildcards: as_json(study=wildcards.study, blocks=BLOCKS[wildcards.study], seeds=SYNTHETIC.seeds),
+        settings=lambda wildcards: as_json(
+            study=wildcards.study,
+            rows=[row for block in BLOCKS[wildcards.study] for row in block.rows],
+            seeds=SYNTHETIC.seeds,
+        ),
         code=stage_code("collect_stacked"),
     shell:
         "python -m fossil collect_stacked --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
@@ -70,7 +74,7 @@ rule measure_operating_points:
     params:
         settings=as_json(
             study=OPERATING_POINTS,
-            block=IMAGE_STUDIES[INTERNAL][0],
+            rows=IMAGE_STUDIES[INTERNAL][0].rows,
             folds=CONFIG.image_folds,
             seeds=IMAGES.seeds,
             recall=IMAGES.operating_recall,
@@ -129,7 +133,7 @@ rule collect_transfer:
     params:
         settings=lambda wildcards: as_json(
             study=wildcards.study,
-            block=IMAGE_STUDIES[wildcards.study][0],
+            rows=IMAGE_STUDIES[wildcards.study][0].rows,
             folds=CONFIG.image_folds,
             seeds=IMAGES.seeds,
         ),
@@ -157,7 +161,7 @@ rule compare_methods:
         settings=lambda wildcards: as_json(
             study=wildcards.study,
             blocks=BLOCKS[wildcards.study],
-            statistics=CONFIG.statistics,
+            statistics=TESTS,
             allow_missing_runs=CONFIG.allow_missing_runs,
             test_train_ratio=fold_ratio(CONFIG, wildcards.study),
         ),
@@ -210,7 +214,7 @@ rule measure_effects:
         settings=as_json(
             blocks=BLOCKS.get("sensitivity", []),
             base=configured_levels(CONFIG),
-            statistics=CONFIG.statistics,
+            statistics=TESTS,
             allow_missing_runs=CONFIG.allow_missing_runs,
         ),
         code=stage_code("measure_effects"),

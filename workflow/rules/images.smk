@@ -108,7 +108,7 @@ rule train_trial:
 
 rule select_options:
     input:
-        trial_runs,
+        choosable_runs,
     output:
         options="results/{dataset}/tuned/{method}-{variant}.json",
         record="results/records/select_options-{dataset}-{method}-{variant}.json",
@@ -125,7 +125,7 @@ rule select_options:
         settings=lambda wildcards: as_json(
             dataset=wildcards.dataset,
             method=wildcards.method,
-            candidates=candidates(CONFIG, wildcards.method),
+            candidates=choosable(wildcards.method, wildcards.variant),
             folds=CONFIG.trial_folds,
             seeds=IMAGES.tuning.seeds,
             rule=wildcards.variant,

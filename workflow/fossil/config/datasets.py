@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, PositiveInt
 
@@ -100,6 +100,12 @@ class MsldV2Dataset(Strict):
     allow_missing_classes: bool = Field(
         False, description="Accept a folder that lacks some of the six classes; otherwise an error."
     )
+
+    def as_constructed(self) -> Self:
+        """Set what the other construction goes by to its default: it changes nothing of this one."""
+        unused = {"originals": ("paper_positive", "paper_negative"), "paper": ("imbalance_ratio",)}[self.construction]
+        defaults = {name: type(self).model_fields[name].default for name in unused}
+        return self.model_copy(update=defaults)
 
 
 class CustomDataset(Strict):

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fossil.config import Block, Row
+from fossil.config import Row
 from fossil.evaluation.metrics import METRICS, prediction_metrics, training_metrics
 from fossil.files import read_json
 
@@ -25,17 +25,15 @@ class CollectError(ValueError):
     """There is nothing to collect, or files contradict each other; the message names them and what to do."""
 
 
-def collect_stacked(
-    records: Sequence[Path], *, study: str, blocks: Sequence[Block], seeds: Sequence[int]
-) -> pd.DataFrame:
+def collect_stacked(records: Sequence[Path], *, study: str, rows: Sequence[Row], seeds: Sequence[int]) -> pd.DataFrame:
     """Compute the metrics of every run of a synthetic study.
 
     Parameters
     ----------
     records : sequence of Path
         ``run.json`` of each training job; ``predictions.parquet`` and ``history.parquet`` lie beside it.
-    blocks : sequence of Block
-        The rows that there should be. A row that stands in several blocks comes once.
+    rows : sequence of Row
+        What there should be. A row that is there several times comes once.
 
     Returns
     -------
@@ -48,8 +46,8 @@ def collect_stacked(
     CollectError
         Where every run is missing, two jobs have the same run, or a run has predictions without epochs.
     """
-    rows = dict.fromkeys((row.scenario, row.method, row.variant) for block in blocks for row in block.rows)
-    wanted = pd.MultiIndex.from_tuples([(*row, seed) for row, seed in product(rows, seeds)], names=_RUN)
+    places = dict.fromkeys((row.scenario, row.method, row.variant) for row in rows)
+    wanted = pd.MultiIndex.from_tuples([(*place, seed) for place, seed in product(places, seeds)], names=_RUN)
     jobs = {record.parent: _job(record, wanted) for record in sorted(records)}
     found = pd.concat([pd.DataFrame(columns=["status", *METRICS], index=wanted[:0]), *jobs.values()])
     twice = found.index[found.index.duplicated()]

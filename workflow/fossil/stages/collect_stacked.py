@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fossil.config import Block, Strict
+from fossil.config import Row, Strict
 from fossil.evaluation.collect import collect_stacked
 from fossil.files import write_parquet
 
@@ -13,11 +13,11 @@ class Settings(Strict):
     """The runs that there should be."""
 
     study: str
-    blocks: list[Block]
+    rows: list[Row]
     seeds: list[int]
 
 
 def run(settings: Settings, *, records: list[Path], metrics: Path) -> None:
     """Write the long table of metrics; the files of a training job's runs lie beside its record."""
-    table = collect_stacked(records, study=settings.study, blocks=settings.blocks, seeds=settings.seeds)
+    table = collect_stacked(records, study=settings.study, rows=settings.rows, seeds=settings.seeds)
     write_parquet(metrics, table)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from fossil.config import Block, Strict
+from fossil.config import Row, Strict
 from fossil.evaluation.transfer import collect_transfer
 from fossil.files import write_parquet
 
@@ -15,7 +15,7 @@ class Settings(Strict):
     """The models that there should be, by rows, folds and seeds."""
 
     study: str
-    block: Block
+    rows: list[Row]
     folds: int
     seeds: list[int]
 
@@ -26,7 +26,7 @@ def run(settings: Settings, *, runs: Path, internal: Path, metrics: Path) -> Non
         runs,
         pd.read_parquet(internal),
         study=settings.study,
-        rows=settings.block.rows,
+        rows=settings.rows,
         folds=settings.folds,
         seeds=settings.seeds,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fossil.config import Block, Strict
+from fossil.config import Row, Strict
 from fossil.config.strict import Fraction
 from fossil.evaluation.collect import fold_predictions, measure_folds
 from fossil.evaluation.operating_point import OPERATING_METRICS, operating_point
@@ -15,7 +15,7 @@ class Settings(Strict):
     """The runs that there should be, and the recall wanted of the threshold."""
 
     study: str
-    block: Block
+    rows: list[Row]
     folds: int
     seeds: list[int]
     recall: Fraction
@@ -33,7 +33,7 @@ def run(settings: Settings, *, runs: Path, metrics: Path) -> None:
         measure,
         names=OPERATING_METRICS,
         study=settings.study,
-        rows=settings.block.rows,
+        rows=settings.rows,
         folds=settings.folds,
         seeds=settings.seeds,
     )
