@@ -16,6 +16,9 @@ import yaml
 
 REPOSITORY = Path(__file__).parents[2]
 
+TARGETS = ("all", "synthetic", "images", "theory", "datasets", "paper", "claims")
+"""Rules that make nothing of their own."""
+
 TINY: dict[str, Any] = {
     "synthetic": {
         "scenarios": {"ir9": {"n_samples": 240}},
@@ -80,8 +83,7 @@ class Study:
         """Count the jobs that a dry run would run, by rule, tables and figures by name too; targets do not count."""
         output = self.make("--dry-run", *arguments)
         jobs = re.findall(r"^(?:local)?rule (\w+):\n((?: {4}.*\n)*)", output, flags=re.MULTILINE)
-        targets = ("all", "synthetic", "images", "theory", "datasets", "paper", "claims")
-        return Counter(_job(rule, body) for rule, body in jobs if rule not in targets)
+        return Counter(_job(rule, body) for rule, body in jobs if rule not in TARGETS)
 
     def planned_runs(self, *arguments: str) -> set[str]:
         """Name the runs that a dry run would train: their folders below results."""

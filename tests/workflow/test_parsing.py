@@ -36,7 +36,7 @@ from snakemake.cli import main
 main(sys.argv[1:])
 """
 
-# Photographs of both kinds, so that there are trials, tuned options, an external data set, a refit and claims of images.
+# Photographs of both kinds: there are trials, tuned options, an external data set, a refit and claims of images.
 WHOLE = {
     "datasets": {"pad_ufes_20": {"download": True}, "msld_v2": {"download": True}},
     "images": {

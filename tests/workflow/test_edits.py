@@ -1,0 +1,137 @@
+"""Which jobs count which modules of the package, and which of them an edit of a module runs again."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.workflow.plans import Job, make_plans
+from tests.workflow.study import TINY, Study
+
+# Every kind of job that there is without downloads, and every method.
+WIDE = {
+    **TINY,
+    "synthetic": {**TINY["synthetic"], "methods": ["erm", "static", "static_inverted", "effective_number", "focal"]},
+    "images": {
+        **TINY["images"],
+        "methods": ["erm", "focal", "meta_weight_net", "curriculum", "fossil", "fossil_bilevel"],
+        "variants": ["baseline", "tuned"],
+        "transfer": True,
+        "refit": True,
+    },
+}
+WIDE["synthetic"]["methods"] += ["meta_weight_net", "curriculum", "fossil", "fossil_bilevel"]
+WIDE["images"]["tuning"] = {"grids": {"focal": {"gamma": [1.0, 3.0]}}, "folds": 1, "epochs": 1}
+# Data sets of photographs, whose readers are others.
+OWN = {**WIDE, "datasets": {"custom": {"table": "own.csv"}, "msld_v2": {"download": True}}}
+
+# The configuration, what is derived from it for the settings of jobs, and what plans them.
+SETTINGS = r"config(\..+)?|digest|plan|reporting\.(catalogue\w*|study_facts|entries)"
+# What starts a stage and keeps its record, and stages that no job of the study runs.
+AROUND = r"__main__|provenance|stages\.(describe_config|write_readme)|reporting\.config_reference"
+# An edit of these shall not fetch gigabytes again, and what is fetched has a hash.
+DOWNLOADS = r"stages\.(download_\w+|fetch_weights)|training\.(hub|weights)"
+DOWNLOADS += r"|data\.(archives|disk|download|http_answers|kaggle|transfer|\w+_source)"
+# The choice of options goes by its rule alone; a user's own program alone calls the last.
+OTHERS = r"stages\.select_options|standalone(\..+)?"
+NOT_COUNTED = re.compile(rf"fossil\.({SETTINGS}|{AROUND}|{DOWNLOADS}|{OTHERS})")
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    study = Study.create(tmp_path_factory.mktemp("study"), config=WIDE)
+    (study.root / "own.csv").write_text("image,label\na.png,1\n")
+    return study
+
+
+@pytest.fixture(scope="module")
+def jobs(study: Study) -> list[Job]:
+    plans = make_plans(study.root, {"wide": WIDE, "own": OWN}, targets=["all", "paper"])
+    return [job for plan in plans.values() for job in plan.values()]
+
+
+@pytest.fixture(scope="module")
+def imports(study: Study) -> dict[str, set[str]]:
+    """The modules of the package that each one imports when it is imported or run, by reading its source."""
+    package = study.root / "workflow/fossil"
+    paths = {_name(path, package): path for path in package.rglob("*.py")}
+    return {name: set(_imported(path, paths)) for name, path in paths.items()}
+
+
+def _name(path: Path, package: Path) -> str:
+    parts = path.relative_to(package.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _imported(path: Path, paths: dict[str, Path]) -> Iterator[str]:
+    for node in _run_nodes(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (one.name for one in node.names if one.name in paths)
+        elif isinstance(node, ast.ImportFrom) and node.module in paths:
+            assert node.level == 0, path
+            submodules = [f"{node.module}.{one.name}" for one in node.names]
+            found = [name for name in submodules if name in paths]
+            yield from found
+            if len(found) < len(submodules):
+                yield node.module
+
+
+def _run_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """All parts of a source but what is for type checkers alone."""
+    yield node
+    skipped = node.body if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test) else []
+    for child in ast.iter_child_nodes(node):
+        if child not in skipped:
+            yield from _run_nodes(child)
+
+
+def _closure(named: set[str], imports: dict[str, set[str]]) -> set[str]:
+    """Find what is imported with these modules, without the configuration, which is settings and no code.
+
+    A package that holds one of them counts, but not what it offers to others beside that.
+    """
+    found: set[str] = set()
+    while named:
+        found |= named
+        named = set().union(*(imports[name] for name in named)) - found
+    holding = {name.rsplit(".", depth)[0] for name in found for depth in range(1, name.count(".") + 1)}
+    return {name for name in found | holding if not re.fullmatch(r"fossil\.config(\..+)?", name)}
+
+
+def _loaded(job: Job) -> set[str]:
+    """The stage of a job's command, and what the stage imports by a name in its settings."""
+    rule = job.name.split()[0]
+    stage = re.match(r"python -m fossil (\w+) ", job.command).group(1)
+    named = {f"fossil.stages.{stage}", *re.findall(r'"target": "(fossil\.[\w.]+):', job.command)}
+    if rule == "draw_figure":
+        named.add("fossil.reporting.figures." + re.search(r'"figure": "(\w+)"', job.command).group(1))
+    if rule == "make_manifest":
+        named.add("fossil.data." + re.search(r'"reader": "(\w+)"', job.command).group(1))
+    return named
+
+
+def test_the_code_of_a_job_is_every_module_that_its_process_imports_and_no_other(
+    jobs: list[Job], imports: dict[str, set[str]]
+) -> None:
+    counting = [job for job in jobs if job.name not in ("select_options", "download_msld_v2")]
+    for job in counting:
+        assert job.modules == _closure(_loaded(job), imports), job.name
+    assert {"train_stacked", "train_fold", "make_manifest", "draw_figure theory"} <= {job.name for job in counting}
+
+
+def test_the_choice_of_options_counts_what_it_goes_by_and_no_other_metric(
+    jobs: list[Job], imports: dict[str, set[str]]
+) -> None:
+    expected = _closure({"fossil.evaluation.selection", "fossil.binary_metrics"}, imports)
+    assert {job.modules for job in jobs if job.name == "select_options"} == {frozenset(expected)}
+
+
+def test_an_edit_of_any_module_runs_a_job_again_unless_it_acts_through_settings(
+    jobs: list[Job], imports: dict[str, set[str]]
+) -> None:
+    counted = set().union(*(job.modules for job in jobs))
+    assert {name for name in imports if NOT_COUNTED.fullmatch(name)} == set(imports) - counted
