@@ -40,6 +40,7 @@ bench: $(STAMP)
 	python -m tests.benchmarks.section
 	python -m tests.benchmarks.evaluation
 	python -m tests.benchmarks.overhead --tiny
+	python -m tests.benchmarks.planning
 	python -m tests.benchmarks.stacked
 	python -m tests.benchmarks.weights
 	python -m tests.benchmarks.meta_weight_net
