@@ -20,9 +20,10 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 run: $(STAMP)
 	snakemake --cores $(CORES) --quiet rules
 
-# The longest files come first, so that no core waits for one at the end.
+# The longest files come first, so that no core waits for one at the end; one more than there are cores, since some wait
+# for Slurm or for a job of Snakemake's.
 test: lint
-	pytest -n $(CORES) --dist loadfile --no-loadscope-reorder --durations 15 tests/cluster tests/workflow tests/unit tests/theory
+	pytest -n $$(($(CORES) + 1)) --dist loadfile --no-loadscope-reorder --durations 15 tests/cluster tests/workflow tests/unit tests/theory
 
 lint: $(STAMP)
 	ruff check .

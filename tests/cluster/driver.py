@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -84,7 +85,9 @@ def hold_training(study: Study) -> str:
     """
     checkpoint = study.root / RUN / "checkpoint.safetensors"
     wait_until(lambda: checkpoint.exists() and queue("RUNNING"), what=f"{checkpoint} is there")
-    os.kill(int(run("pgrep", "-f", f"fossil train_fold.*{RUN}/run.json").split()[-1]), signal.SIGSTOP)
+    processes = run("pgrep", "--full", f"^python -m fossil train_fold .*{RUN}/run.json").split()
+    (process,) = [found for found in processes if Path(f"/proc/{found}/cwd").readlink() == study.root]
+    os.kill(int(process), signal.SIGSTOP)
     (job,) = queue("RUNNING")
     return job
 

@@ -73,7 +73,7 @@ def test_a_division_of_ones_own_is_trained_and_tested_as_it_is(table: Path, tmp_
     held_out = rows["patient"].isin(patients[::3])
     rows.assign(split=held_out.map({True: "test", False: "train"})).to_csv(table, index=False)
     study = own_study(tmp_path, table, split_column="split")
-    study.make("images")
+    study.make("results/tables/final-tuning.csv")
     predictions = pd.read_parquet(study.root / "results/custom/runs/erm-baseline/fold0-seed42/predictions.parquet")
     tested = predictions.loc[predictions["role"] == "test", "image_id"]
     assert sorted(tested) == sorted(rows.loc[held_out, "image"])
