@@ -37,6 +37,7 @@ from fossil.config.methods import (
     NoOptions,
     TemperatureOptions,
 )
+from fossil.config.publication import Publishing
 from fossil.config.strict import (
     ConfigError,
     Name,
@@ -95,6 +96,7 @@ __all__ = [
     "PadUfes20Dataset",
     "PhantomDataset",
     "Proxy",
+    "Publishing",
     "Row",
     "Statistics",
     "Strict",
@@ -126,6 +128,7 @@ class Config(Strict):
         description="Evaluate with the runs that are there, train no others, and count the holes in every table; "
         "otherwise missing runs are made, and a failed one is an error.",
     )
+    publish: Publishing = Publishing()
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
