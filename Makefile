@@ -75,4 +75,5 @@ $(STAMP): envs/requirements.lock pyproject.toml
 	touch $@
 
 clean:
-	rm -rf results/*/ results/theory* results/claims.* results/summary.md data/processed data/raw/phantom* data/raw/weights .snakemake
+	rm -rf $(filter-out results/version/ %.dvc,$(wildcard results/*/ results/theory* results/claims.* results/summary.md \
+		results/jobs.jsonl data/processed/* data/raw/phantom* data/raw/weights/*)) .snakemake

@@ -15,7 +15,9 @@
 #   results/pages/     what `snakemake --report report.zip` shows beside the figures -> write_pages
 #   results/paper/     a document of all of it      -> write_paper, typeset_paper
 #
-# Targets: all (default), synthetic, images, theory, claims, datasets, paper.
+#   results/version/   what Git keeps of a published version, beside the pointers *.dvc -> publish, restore
+#
+# Targets: all (default), synthetic, images, theory, claims, datasets, paper; publish and restore keep versions of all.
 
 
 configfile: "config/config.yaml"
@@ -80,6 +82,8 @@ localrules:
     theory,
     claims,
     paper,
+    publish,
+    restore,
 
 
 rule all:
@@ -93,6 +97,10 @@ rule all:
         rules.write_paper.output.document,
         rules.summarise_results.output.summary,
         rules.write_pages.output,
+
+
+# What is published is what the rule above makes.
+include: "workflow/rules/versions.smk"
 
 
 onstart:

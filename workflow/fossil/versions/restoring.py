@@ -1,0 +1,145 @@
+"""Bring the files of a version back, each with the content that was published, or none of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fossil.files import read_json
+from fossil.versions.commands import VersionError, cache_folder, dvc, shown
+from fossil.versions.job_records import (
+    Records,
+    incomplete_until_done,
+    newest_time,
+    records_of_lines,
+    require_no_snakemake,
+    write_job_records,
+)
+from fossil.versions.pointers import (
+    JOBS,
+    VERSION,
+    Fault,
+    Pointer,
+    cache_object,
+    find_faults,
+    hash_files,
+    listed_files,
+    pointer_files,
+    pointer_of,
+    read_pointer,
+)
+
+
+def restore() -> tuple[dict[str, Any], int]:
+    """Fetch what the cache lacks, check every hash, put the files in place, and tell Snakemake how they were made.
+
+    All files get one time, that of the last of them, so that none is newer than what was made of it, and what Git
+    checked out is newer than all and thus compared by content.
+
+    Returns
+    -------
+    tuple
+        The version's record, and how many files it has.
+
+    Raises
+    ------
+    VersionError
+        If there is no version here, a file is not to be had or differs, or results here are in no version. Before that
+        is known, nothing here is changed.
+    """
+    require_no_snakemake()
+    cache = cache_folder()
+    version = _read_version()
+    pointers = [read_pointer(pointer_of(Path(path))) for path in version["files"]]
+    _require_same(version, pointers)
+    _fetch(pointers, cache)
+    files = {path: md5 for pointer in pointers for path, md5 in listed_files(pointer, cache).items()}
+    records = _records(pointers, cache)
+    _require_saved(files, pointers, cache)
+    with incomplete_until_done(records):
+        dvc("checkout", "--force", *(str(pointer_of(pointer.path)) for pointer in pointers))
+        _require_equal(files, pointers)
+        write_job_records(records)
+        time = newest_time(records)
+        for path in files:
+            os.utime(path, (time, time))
+    return version, len(files)
+
+
+def _read_version() -> dict[str, Any]:
+    if not VERSION.exists():
+        raise VersionError(
+            f"{VERSION} is not here: this commit has no published results. git log -- {VERSION} lists those that have"
+        )
+    return read_json(VERSION)
+
+
+def _require_same(version: dict[str, Any], pointers: Sequence[Pointer]) -> None:
+    """Pointers and record are of one version, which they are not where a publisher was killed or Git merged two."""
+    told = version["files"]
+    differing = [pointer_of(one.path) for one in pointers if one.described() != told[str(one.path)]]
+    differing += sorted(set(pointer_files()) - {pointer_of(Path(path)) for path in told})
+    if differing:
+        raise VersionError(f"{shown(differing)}: not of the version of {VERSION}. git checkout both, or publish again")
+
+
+def _fetch(pointers: Sequence[Pointer], cache: Path) -> None:
+    """Have every object in the cache, with the content that its name says."""
+    faults = find_faults(pointers, cache)
+    if not faults:
+        return
+    _discard(faults)
+    refusal = ""
+    try:
+        dvc("fetch", *(str(pointer_of(pointer.path)) for pointer in pointers))
+    except VersionError as error:
+        refusal = f" {error}"
+    faults = find_faults(pointers, cache)
+    _discard(faults)
+    damaged = [fault for fault in faults if fault.damaged]
+    if damaged:
+        raise VersionError(
+            f"damaged in the remote, by the hash: {shown(fault.path for fault in damaged)}. Nothing was restored. "
+            f"Delete {shown(fault.place.relative_to(cache) for fault in damaged)} there, and dvc push from a copy of it"
+        )
+    if faults:
+        raise VersionError(
+            f"neither in DVC's cache nor in a remote: {shown(fault.path for fault in faults)}. Nothing was restored. "
+            "dvc remote add --default --local NAME PLACE names a remote; dvc push from a copy that has the files fills "
+            f"it.{refusal}"
+        )
+
+
+def _discard(faults: Iterable[Fault]) -> None:
+    """Remove damaged objects from the cache: DVC would take them for what their name says, and fetch them no more."""
+    for fault in faults:
+        if fault.damaged:
+            fault.place.unlink()
+
+
+def _records(pointers: Sequence[Pointer], cache: Path) -> Records:
+    (jobs,) = [pointer for pointer in pointers if pointer.path == JOBS]
+    return records_of_lines(cache_object(cache, jobs.md5).read_text(encoding="utf-8"))
+
+
+def _require_saved(files: Mapping[Path, str], pointers: Sequence[Pointer], cache: Path) -> None:
+    """No file that would be overwritten or removed is one that DVC could not bring back."""
+    unsaved = [
+        path
+        for path, md5 in hash_files(pointers).items()
+        if files.get(path) != md5 and not cache_object(cache, md5).exists()
+    ]
+    if unsaved:
+        raise VersionError(
+            f"in no version, and would be lost: {shown(unsaved)}. Nothing was restored. Publish what is here, or move "
+            "these files away"
+        )
+
+
+def _require_equal(files: Mapping[Path, str], pointers: Sequence[Pointer]) -> None:
+    here = hash_files(pointers)
+    differing = sorted(path for path in files.keys() | here.keys() if files.get(path) != here.get(path))
+    if differing:
+        raise VersionError(f"not as published, though DVC put it there: {shown(differing)}. Restore again")
