@@ -81,7 +81,8 @@ def cache_folder() -> Path:
     if not kinds <= _COPYING:
         raise VersionError(
             f"DVC's cache.type is {options.get('cache.type', 'not set')!r}, expected reflink,copy: results must be "
-            "files of their own, not links into the cache. Say dvc config --local cache.type reflink,copy"
+            "files of their own, not links into the cache. Say dvc config --local cache.type reflink,copy, "
+            "then snakemake --cores 1 restore"
         )
     return Path(dvc("cache", "dir").strip()) if "cache.dir" in options else Path(".dvc/cache")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ from fossil.versions.pointers import (
 def restore() -> tuple[dict[str, Any], int]:
     """Fetch what the cache lacks, check every hash, put the files in place, and tell Snakemake how they were made.
 
+    Links into the cache, which another setting of DVC made, become files of their own: jobs cannot write links anew.
     All files get one time, that of the last of them, so that none is newer than what was made of it, and what Git
     checked out is newer than all and thus compared by content.
 
@@ -59,7 +60,9 @@ def restore() -> tuple[dict[str, Any], int]:
     records = _records(pointers, cache)
     _require_saved(files, pointers, cache)
     with incomplete_until_done(records):
-        dvc("checkout", "--force", *(str(pointer_of(pointer.path)) for pointer in pointers))
+        linked = any(path.is_symlink() or (path.exists() and path.stat().st_nlink > 1) for path in files)
+        how = ["--force", *(["--relink"] if linked else [])]
+        dvc("checkout", *how, *(str(pointer_of(pointer.path)) for pointer in pointers))
         _require_equal(files, pointers)
         write_job_records(records)
         time = newest_time(records)
@@ -106,17 +109,32 @@ def _fetch(pointers: Sequence[Pointer], cache: Path) -> None:
         )
     if faults:
         raise VersionError(
-            f"neither in DVC's cache nor in a remote: {shown(fault.path for fault in faults)}. Nothing was restored. "
+            f"neither in DVC's cache nor in a remote: {shown(_lacking(faults, cache))}. Nothing was restored. "
             "dvc remote add --default --local NAME PLACE names a remote; dvc push from a copy that has the files fills "
             f"it.{refusal}"
         )
+
+
+def _lacking(faults: Iterable[Fault], cache: Path) -> Iterator[Path]:
+    """Name the files; those of a folder whose listing is not in the cache where DVC can read it in the remote."""
+    for fault in faults:
+        inner = _listed_by_remote(fault.path) if fault.place.suffix == ".dir" else {}
+        yield from [path for path, md5 in inner.items() if not cache_object(cache, md5).exists()] or [fault.path]
+
+
+def _listed_by_remote(folder: Path) -> dict[Path, str]:
+    try:
+        lines = dvc("ls", ".", str(folder), "-R", "--show-hash", "--dvc-only").splitlines()
+    except VersionError:
+        return {}
+    return {folder / name: md5 for md5, name in (line.split(maxsplit=1) for line in lines)}
 
 
 def _discard(faults: Iterable[Fault]) -> None:
     """Remove damaged objects from the cache: DVC would take them for what their name says, and fetch them no more."""
     for fault in faults:
         if fault.damaged:
-            fault.place.unlink()
+            fault.place.unlink(missing_ok=True)  # files of equal content have one object
 
 
 def _records(pointers: Sequence[Pointer], cache: Path) -> Records:
