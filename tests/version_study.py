@@ -177,4 +177,5 @@ class Toy:
         """All files of data and results that Git does not keep, but for logs."""
         found = [path for name in ("data", "results") for path in (self.root / name).rglob("*") if path.is_file()]
         kept = [path for path in found if path.suffix != ".dvc" and not {"logs", "version"} & {*path.parts}]
-        return {str(path.relative_to(self.root)): path.read_bytes() for path in kept if path.name != "dvc.yaml"}
+        plain = ("dvc.yaml", "README.md")
+        return {str(path.relative_to(self.root)): path.read_bytes() for path in kept if path.name not in plain}

@@ -59,6 +59,12 @@ class Study:
                 shutil.copy(source, root / name)
         return cls(root, config)
 
+    @classmethod
+    def copied(cls, finished: Path, root: Path) -> Study:
+        """Copy a study with what it made, times included, into an empty folder."""
+        shutil.copytree(finished, root, symlinks=True, dirs_exist_ok=True)
+        return cls(root)
+
     def snakemake(self, *arguments: str, cores: int = 2) -> subprocess.CompletedProcess[str]:
         """Run Snakemake in the folder; its two output streams come as one."""
         (self.root / "tiny.yaml").write_text(yaml.safe_dump(self.config))

@@ -37,9 +37,8 @@ SYNTHETIC_STUDIES = ["synthetic-results", "synthetic-main", "robustness-difficul
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
-    finished = Study.create(tmp_path_factory.mktemp("study"))
-    finished.make()
+def study(finished_tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Study:
+    finished = Study.copied(finished_tiny, tmp_path_factory.mktemp("study"))
     an_hour_ago = time.time() - 3600
     for name in ("data", "results"):
         for path in [finished.root / name, *(finished.root / name).rglob("*")]:
