@@ -39,6 +39,8 @@ rule publish:
         headline=rules.extract_headline.output.headline,
     log:
         "results/logs/publish_results.log",
+    conda:
+        "../../envs/versions.yaml"
     resources:
         mem_mb=1000,
         runtime=1440,
@@ -52,7 +54,7 @@ rule publish:
             withheld=[] if CONFIG.publish.own_images else expand("data/processed/{dataset}", dataset=OWN_DATA),
             allow_uncommitted=CONFIG.publish.allow_uncommitted,
         ),
-        results="results",
+        results=lambda wildcards: "results",
         lock="envs/requirements.lock",
     shell:
         "python -m fossil publish_results --settings {params.settings:q} --log {log} --targets {input.targets} "
@@ -62,6 +64,8 @@ rule publish:
 rule restore:
     log:
         "results/logs/restore_results.log",
+    conda:
+        "../../envs/versions.yaml"
     resources:
         mem_mb=1000,
         runtime=1440,
