@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from fossil.files import read_json, sha256
-from fossil.versions.commands import VersionError
+from fossil.versions.commands import VersionError, working_alone
 from tests.version_study import METRICS, RUN, Toy, apart
 
 VERSION = "results/version/version.json"
@@ -175,17 +175,15 @@ def test_a_file_that_git_keeps_is_refused_in_the_words_of_dvc(toy: Toy) -> None:
     assert not (toy.root / VERSION).exists()
 
 
-def test_outside_a_repository_and_below_its_root_nothing_is_published(toy: Toy, tmp_path: Path) -> None:
+def test_outside_a_repository_and_below_its_root_there_are_no_versions(toy: Toy, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for folder, message in ((tmp_path / "empty", "is in no Git repository"), (toy.root / "results", "is not the root")):
-        with pytest.raises(VersionError, match=message), chdir(folder):
-            Toy(Path()).publish(trainings=[])
+        with pytest.raises(VersionError, match=message), chdir(folder), working_alone():
+            pass
 
 
 def test_two_publishers_at_once_both_succeed_and_write_one_version(toy: Toy) -> None:
-    script = (
-        "import sys; from pathlib import Path; from tests.version_study import Toy; Toy(Path(sys.argv[1])).publish()"
-    )
+    script = "from pathlib import Path; from tests.version_study import Toy; Toy(Path.cwd()).publish()"
     repository = Path(__file__).parents[2]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, [repository, repository / "workflow"]))}
     command = [sys.executable, "-W", "error", "-c", script]

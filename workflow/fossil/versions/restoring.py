@@ -143,11 +143,11 @@ def _records(pointers: Sequence[Pointer], cache: Path) -> Records:
 
 
 def _require_saved(files: Mapping[Path, str], pointers: Sequence[Pointer], cache: Path) -> None:
-    """No file that would be overwritten or removed is one that DVC could not bring back."""
+    """Every file that would be overwritten or removed is in the cache, or, as JOBS, no more than a copy."""
     unsaved = [
         path
         for path, md5 in hash_files(pointers).items()
-        if files.get(path) != md5 and not cache_object(cache, md5).exists()
+        if path != JOBS and files.get(path) != md5 and not cache_object(cache, md5).exists()
     ]
     if unsaved:
         raise VersionError(
