@@ -136,16 +136,24 @@ def test_a_file_that_no_recorded_job_made_is_refused_by_name(toy: Toy) -> None:
 
 
 def test_what_is_made_of_images_of_ones_own_is_withheld_and_the_images_are_never_published(toy: Toy) -> None:
-    toy.run(sys.executable, "-m", "snakemake", "--cleanup-metadata", "data/raw/toy.json", "data/raw/toy/images")
-    toy.publish(own=["data/raw/toy.json"], withheld=["data/processed/toy"])
+    images = ["data/raw/toy", "data/raw/toy.json"]
+    toy.publish(own=images, withheld=["data/processed/toy"])
     version = read_json(toy.root / VERSION)
     assert version["withheld"] == ["data/processed/toy"]
     assert sorted(version["files"]) == ["results/jobs.jsonl", "results/synthetic", "results/tables"]
     lines = (toy.root / "results/jobs.jsonl").read_text().splitlines()
     kept = ["results/synthetic/erm/run.json", "results/tables/toy.csv", "results/version/headline.json"]
     assert [json.loads(line)[0] for line in lines] == kept
+    toy.publish(own=images)
+    assert sorted(read_json(toy.root / VERSION)["files"]) == sorted({*TRACKED} - {*images})
+    toy.publish(own=[".", "data"])
+    assert sorted(read_json(toy.root / VERSION)["files"]) == TRACKED
+
+
+def test_a_file_of_ones_own_among_the_data_needs_no_record(toy: Toy) -> None:
+    toy.run(sys.executable, "-m", "snakemake", "--cleanup-metadata", "data/raw/toy.json", "data/raw/toy/images")
     toy.publish(own=["data/raw/toy.json"])
-    assert "data/processed/toy" in read_json(toy.root / VERSION)["files"]
+    assert sorted(read_json(toy.root / VERSION)["files"]) == sorted({*TRACKED} - {"data/raw/toy", "data/raw/toy.json"})
 
 
 def test_files_of_other_runs_are_named_and_what_a_version_no_longer_has_loses_its_pointer(toy: Toy) -> None:

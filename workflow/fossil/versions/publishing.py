@@ -74,7 +74,7 @@ def publish(run: Publication, *, targets: Iterable[str], lock: Path) -> list[Pat
     records = read_job_records()
     made, sources = needed_files(records, targets)
     _require_complete(made, sources, run.own)
-    units, withheld = _units(made, run.withheld)
+    units, withheld = _units({path for path in made if not _is_own(Path(path), run.own)}, run.withheld)
     before = {path: path.read_bytes() for path in (*pointer_files(), VERSION, CONFIGURATION) if path.exists()}
     kept = {path: record for path, record in records.items() if _is_kept(Path(path), units)}
     write_text(JOBS, records_as_lines(kept))
@@ -132,6 +132,12 @@ def _require_complete(made: set[str], sources: set[str], own: Sequence[str]) -> 
 def _is_made(path: Path, own: Sequence[str]) -> bool:
     made = path.is_relative_to("results") or path.is_relative_to("data")
     return made and not any(path.is_relative_to(place) for place in own)
+
+
+def _is_own(path: Path, own: Sequence[str]) -> bool:
+    """Whether a file that a job made, as a download, lies where the user says theirs do; all of data says nothing."""
+    places = [place for place in own if not any(home.is_relative_to(place) for home in POINTED)]
+    return any(path.is_relative_to(place) for place in places)
 
 
 def _units(made: set[str], withheld: Sequence[str]) -> tuple[list[Path], list[Path]]:
