@@ -82,6 +82,7 @@ localrules:
     theory,
     claims,
     paper,
+    extract_headline,
     publish,
     restore,
 

@@ -183,6 +183,8 @@ ON_PHANTOMS: dict[str, tuple[Any, Jobs]] = {
     "statistics.shuffles": (300, TESTED),
     "statistics.resamples": (300, TESTED),
     "statistics.seed": (1, TESTED),
+    "publish.allow_uncommitted": (True, NOTHING),
+    "publish.own_images": (True, NOTHING),
 }
 ON_PHOTOGRAPHS: dict[str, tuple[Any, Jobs]] = {
     "datasets.pad_ufes_20.positive": (["MEL"], PAPER_READ | FACTS),

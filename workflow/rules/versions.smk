@@ -22,8 +22,8 @@ rule extract_headline:
     conda:
         "../../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=scaled(1000),
+        runtime=scaled(10),
     params:
         settings=as_json(metrics=["auc", "balanced_accuracy", "recall"]),
         code=stage_code("extract_headline"),
@@ -42,8 +42,8 @@ rule publish:
     conda:
         "../../envs/versions.yaml"
     resources:
-        mem_mb=1000,
-        runtime=1440,
+        mem_mb=scaled(1000),
+        runtime=scaled(1440),
     params:
         settings=as_json(
             configuration=CONFIG.model_dump(mode="json", exclude={"publish"}),
@@ -67,8 +67,8 @@ rule restore:
     conda:
         "../../envs/versions.yaml"
     resources:
-        mem_mb=1000,
-        runtime=1440,
+        mem_mb=scaled(1000),
+        runtime=scaled(1440),
     params:
         settings=as_json(),
     shell:
