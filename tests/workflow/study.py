@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import re
 import shutil
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -100,6 +103,29 @@ class Study:
 def _job(rule: str, body: str) -> str:
     shown = re.search(r"wildcards: (?:figure|table)=([\w-]+)$", body, flags=re.MULTILINE)
     return f"{rule} {shown.group(1)}" if shown else rule
+
+
+@contextmanager
+def edited(path: Path, text: str = "\n_EDITED = True\n") -> Iterator[None]:
+    """Append to a file, and take it back."""
+    before = path.read_text()
+    path.write_text(before + text)
+    try:
+        yield
+    finally:
+        path.write_text(before)
+
+
+@contextmanager
+def configured(study: Study, section: str, **changes: object) -> Iterator[None]:
+    """Change keys of a section of the configuration, and take it back."""
+    before = study.config
+    study.config = copy.deepcopy(before)
+    study.config[section] |= changes
+    try:
+        yield
+    finally:
+        study.config = before
 
 
 # What follows from new runs of the image study.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import os
+import shutil
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import pandas as pd
@@ -30,9 +29,12 @@ from tests.workflow.study import (
     METHOD_TABLES,
     TINY,
     Study,
+    configured,
+    edited,
 )
 
 TABLES = Counter([*METHOD_TABLES, *FOSSIL_TABLES, *IMAGE_TABLES])
+RANKS = ["draw_figure synthetic-ranks", "draw_figure padufes-ranks"]
 SYNTHETIC_STUDIES = ["synthetic-results", "synthetic-main", "robustness-difficulty", "difficulty-defs", "sensitivity"]
 
 
@@ -44,27 +46,6 @@ def study(finished_tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Stud
         for path in [finished.root / name, *(finished.root / name).rglob("*")]:
             os.utime(path, (an_hour_ago, an_hour_ago))
     return finished
-
-
-@contextmanager
-def edited(path: Path, text: str = "\n_EDITED = True\n") -> Iterator[None]:
-    before = path.read_text()
-    path.write_text(before + text)
-    try:
-        yield
-    finally:
-        path.write_text(before)
-
-
-@contextmanager
-def configured(study: Study, section: str, **changes: object) -> Iterator[None]:
-    before = study.config
-    study.config = copy.deepcopy(before)
-    study.config[section] |= changes
-    try:
-        yield
-    finally:
-        study.config = before
 
 
 def test_a_finished_study_has_every_table_and_figure_and_plans_nothing(study: Study) -> None:
@@ -234,14 +215,6 @@ def test_another_drawing_of_the_phantom_is_noticed_even_if_its_table_is_the_same
         assert study.planned()["make_manifest"] == 1
 
 
-def test_another_level_of_significance_ranks_anew_and_trains_nothing(study: Study) -> None:
-    with configured(study, "statistics", alpha=0.9):
-        planned = study.planned()
-    assert planned["rank_methods"] == 6
-    assert {"train_fold", "train_stacked", "collect_folds", "collect_stacked"}.isdisjoint(planned)
-    assert {"draw_figure synthetic-ranks", "draw_figure padufes-ranks"} <= set(planned)
-
-
 def test_a_deleted_output_is_made_again(study: Study) -> None:
     for name, rules in (
         ("tables/final-tuning.csv", ["tabulate_study final-tuning", *AFTER_TABLES]),
@@ -282,9 +255,53 @@ def test_an_option_of_one_method_reruns_that_method_only(study: Study) -> None:
         study.config = TINY
 
 
-def test_another_number_of_bootstrap_resamples_compares_anew_and_retrains_nothing(study: Study) -> None:
-    with configured(study, "statistics", resamples=300):
-        assert study.planned() == Counter(compare_methods=6, measure_effects=1) + TABLES + AFTER_TABLES + CLAIMS
+def test_allowing_runs_to_lack_evaluates_anew_and_trains_nothing(study: Study) -> None:
+    study.config = {**TINY, "allow_missing_runs": True}
+    try:
+        planned = study.planned()
+    finally:
+        study.config = TINY
+    compared = Counter(compare_methods=6, rank_methods=6, measure_effects=1, write_paper=1)
+    assert planned == compared + TABLES + Counter(RANKS) + AFTER_TABLES
+
+
+def test_a_moved_study_plans_nothing(study: Study, tmp_path: Path) -> None:
+    before = study.root
+    study.root = before.rename(tmp_path / "moved")
+    try:
+        assert study.planned() == Counter()
+    finally:
+        study.root = study.root.rename(before)
+
+
+def copied(study: Study, root: Path, *, metadata: bool) -> Study:
+    """A clone with results that were copied into it: what was made last has the first times."""
+    shutil.copytree(study.root, root, ignore=shutil.ignore_patterns("__pycache__", *[".snakemake"] * (not metadata)))
+    paths = sorted(root.rglob("*"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for place, path in enumerate(path for path in paths if ".snakemake" not in path.parts):
+        os.utime(path, (time.time() - 3600 + place,) * 2)
+    return Study(root, study.config)
+
+
+def test_a_copy_with_times_in_another_order_plans_nothing(study: Study, tmp_path: Path) -> None:
+    assert copied(study, tmp_path / "copy", metadata=True).planned() == Counter()
+
+
+def test_a_copy_without_what_snakemake_recorded_goes_by_times_until_it_is_told_that_all_is_made(
+    study: Study, tmp_path: Path
+) -> None:
+    copy = copied(study, tmp_path / "copy", metadata=False)
+    assert copy.planned()["train_fold"] > 0
+    copy.make("--touch")
+    assert copy.planned() == Counter()
+
+
+def test_another_lock_or_environment_reruns_nothing_where_no_environment_is_deployed(study: Study) -> None:
+    environments = [study.root / "envs" / name for name in ("requirements.lock", "train.yaml", "report.yaml")]
+    with ExitStack() as edits:
+        for path in environments:
+            edits.enter_context(edited(path, "# Nothing new.\n"))
+        assert study.planned() == Counter()
 
 
 def test_the_same_configuration_gives_byte_equal_metrics_with_one_core_and_with_two(
