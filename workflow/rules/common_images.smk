@@ -78,13 +78,13 @@ def scoring_model(dataset, kind):
     return f"results/{dataset}/runs/erm-{BASELINE}/fold{{fold}}-seed{IMAGES.difficulty_seed}/{kind}"
 
 
-def choosable(method, rule):
-    """Candidates that may be chosen, alike for every budget where the rule knows none.
+def choosable(method, variant):
+    """Candidates that may be chosen, alike for every budget where a variant knows none.
 
     So neither candidates that are only reported beside them nor another budget choose, and train, anew.
     """
     found = [candidate for candidate in candidates(CONFIG, method) if candidate.may_win]
-    return found if rule == "equal-budget" else [one.model_copy(update={"in_budget": True}) for one in found]
+    return found if variant == "equal-budget" else [one.model_copy(update={"in_budget": True}) for one in found]
 
 
 def choosable_runs(wildcards):
