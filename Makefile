@@ -65,7 +65,7 @@ lock: $(STAMP)
 	uv pip compile --universal --python-version 3.11 --extra test pyproject.toml --output-file envs/requirements.lock
 
 wheels:
-	$(PYTHON) -m pip download --requirement envs/requirements.lock --dest wheels 'setuptools>=80'
+	$(PYTHON) -m pip wheel --requirement envs/requirements.lock --wheel-dir wheels 'setuptools>=80'
 
 $(STAMP): envs/requirements.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "FOSSIL needs Python 3.11 or newer; say make PYTHON=python3.12")'

@@ -106,6 +106,7 @@ include: "workflow/rules/versions.smk"
 
 onstart:
     lift_limit_of_submissions()
+    require_whole_arrays()
     cancel_jobs_of_a_killed_run()
 
 

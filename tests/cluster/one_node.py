@@ -50,8 +50,11 @@ KillWait=10
 MpiDefault=none
 GresTypes=gpu
 NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 CPUs=8 RealMemory=32000 Gres=gpu:2
-PartitionName=main Nodes={node} Default=YES MaxTime=INFINITE State=UP
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+PartitionName=main Nodes={node} Default=YES MaxTime=INFINITE State=UP GraceTime=10
 PartitionName=gpu Nodes={node} MaxTime=INFINITE State=UP
+PartitionName=urgent Nodes={node} MaxTime=INFINITE State=UP PriorityTier=10
 """
 # Devices that exist and are no GPUs: Slurm counts them, and torch finds none.
 GRES_CONF = "NodeName={node} Name=gpu File=/dev/null\nNodeName={node} Name=gpu File=/dev/zero\n"
@@ -70,9 +73,11 @@ def one_node(folder: Path) -> Iterator[None]:
         require_program(program)
     if os.geteuid() != 0:
         do_without("starting Slurm takes the superuser")
-    path = CONFIGURATION / "slurm.conf"
-    if path.exists() and not path.read_text().startswith(HEAD):
-        do_without(f"{path} belongs to a Slurm of this machine")
+    found = [path for path in CONFIGURATION.glob("*") if path.is_file()]
+    others = [path for path in found if not path.read_text(errors="replace").startswith(HEAD)]
+    # Daemons of an earlier test that was killed have left its configuration here.
+    if others or (not found and any(map(_is_alive, DAEMONS))):
+        do_without(f"a Slurm or munge of this machine is here: {', '.join(map(str, others or DAEMONS))}")
     _write_configuration(folder)
     try:
         _start(folder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -99,7 +100,7 @@ def test_short_stages_run_where_snakemake_runs_and_all_else_is_submitted(
     submitted: dict[str, list[dict[str, str]]],
 ) -> None:
     assert set(submitted) == SUBMITTED
-    assert len(submitted["train_fold"]) == 4
+    assert len(submitted["train_fold"]) == 6
     assert {job["JobState"] for found in submitted.values() for job in found} == {"COMPLETED"}
 
 
@@ -118,13 +119,29 @@ def test_each_job_asks_for_what_its_rule_says(submitted: dict[str, list[dict[str
 
 
 def test_no_two_trainings_have_one_gpu(submitted: dict[str, list[dict[str, str]]]) -> None:
+    # Four trainings wait for nothing but a GPU, of which there are two.
     spans = [
         (datetime.fromisoformat(job["StartTime"]), datetime.fromisoformat(job["EndTime"]))
         for rule in ("train_fold", "score_difficulty")
         for job in submitted[rule]
     ]
     at_once = [sum(start <= moment < end for start, end in spans) for moment, _ in spans]
-    assert max(at_once) <= 2
+    assert max(at_once) == 2
+
+
+def test_every_rule_of_a_whole_study_is_submitted_or_short(study: Study) -> None:
+    whole = {**study.config, "images": {**study.config["images"], "variants": ["baseline", "tuned"], "transfer": True}}
+    planned = subprocess.run(
+        command(Study(study.root, whole), "--dry-run", "--forceall"),
+        cwd=study.root,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    submitted = set(re.findall(r"(?m)^rule (\w+):", planned.stdout))
+    assert submitted == SUBMITTED | {
+        *("make_synthetic", "train_stacked", "train_grid", "verify_theory", "train_trial", "predict_external"),
+    }
 
 
 def test_arrays_by_the_profiles_switch_submit_the_trainings_of_a_rule_at_once(study: Study) -> None:
@@ -136,6 +153,15 @@ def test_arrays_by_the_profiles_switch_submit_the_trainings_of_a_rule_at_once(st
     assert {job["TresPerJob"].strip() for job in tasks} == {"gres:gpu:1"}
 
 
+def test_arrays_need_room_for_all_jobs_since_the_executor_would_forget_some(study: Study) -> None:
+    profile = switched(study, "arrays", "slurm-array-jobs")
+    wanted = [f"{name}/run.json" for name in RUNS]
+    with driven(study, *wanted, "--forcerun", "train_fold", "--jobs", "3", profile=profile) as driver:
+        assert driver.wait(60) == 1
+    assert "Arrays need jobs (--jobs) to be at least" in said_by(study)
+    assert study.planned(*wanted) == Counter()
+
+
 def test_groups_by_the_profiles_switch_train_one_after_another_on_one_gpu(study: Study) -> None:
     profile = switched(study, "groups", "groups", "group-components")
     grouped = [
@@ -145,6 +171,9 @@ def test_groups_by_the_profiles_switch_train_one_after_another_on_one_gpu(study:
     for job in grouped:
         assert job["TresPerJob"].strip() == "gres:gpu:1"
         assert job["TimeLimit"] == "04:00:00"
+    for one, other in (RUNS[:2], RUNS[2:]):
+        (_, first), (second, _) = sorted([trained(study, one), trained(study, other)])
+        assert first <= second
 
 
 def test_the_form_of_sites_that_know_gres_alone(study: Study) -> None:
@@ -153,6 +182,13 @@ def test_the_form_of_sites_that_know_gres_alone(study: Study) -> None:
     assert len(asked) == 1
     assert "gres:gpu:1" in asked[0]["TresPerNode"]
     assert "TresPerJob" not in asked[0]
+
+
+def trained(study: Study, run: str) -> tuple[float, float]:
+    """When a training began and ended, in seconds."""
+    record = study.root / run / "run.json"
+    end = record.stat().st_mtime
+    return end - json.loads(record.read_text())["seconds"], end
 
 
 def made_anew(study: Study, profile: str, runs: list[str] = RUNS) -> list[dict[str, str]]:
@@ -204,6 +240,19 @@ def test_a_training_whose_node_fails_goes_on_when_the_node_is_back(long_study: S
     assert is_undisturbed(study)
 
 
+def test_a_preempted_training_goes_on_when_the_other_job_has_ended(long_study: Study) -> None:
+    study = without_run(long_study)
+    with driven(study, f"{RUN}/run.json") as driver:
+        job = hold_training(study)
+        urgent = run("sbatch", "--parsable", "--partition=urgent", "--mem=10", "--gpus=2", "--wrap=sleep 5").strip()
+        wait_until(lambda: queue("PENDING") == [job], what="Slurm put the job back into the queue")
+        finish(study, driver)
+    known = {found["JobId"]: found for found in jobs()}
+    assert known[urgent]["JobState"] == "COMPLETED"
+    assert (known[job]["JobState"], known[job]["Restarts"]) == ("COMPLETED", "1")
+    assert is_undisturbed(study)
+
+
 def test_jobs_wait_while_the_node_is_drained(study: Study) -> None:
     (study.root / RUN / "run.json").unlink()
     run("scontrol", "update", f"NodeName={NODE}", "State=drain", "Reason=test")
@@ -248,14 +297,15 @@ def test_only_what_snakemake_submitted_from_the_folder_is_cancelled(tmp_path: Pa
     run("scancel", mine, others)
 
 
-def test_a_stage_that_fails_is_not_tried_again_and_others_go_on(study: Study, tmp_path: Path) -> None:
+def test_a_failed_stage_ends_at_once_when_it_is_submitted_again_and_others_go_on(study: Study, tmp_path: Path) -> None:
     subprocess.run(["cp", "--archive", f"{study.root}/.", tmp_path], check=True)
     broken = Study(tmp_path, study.config)
-    for path in [path for name in RUNS[2:] for path in (tmp_path / name).iterdir()]:
+    difficulty = tmp_path / "results/phantom/difficulty"
+    for path in [difficulty / "fold1.parquet", *(path for name in RUNS[1:] for path in (tmp_path / name).iterdir())]:
         path.unlink()
-    scores = tmp_path / "results/phantom/difficulty/fold0.parquet"
-    scores.write_bytes(b"no scores")
+    (difficulty / "fold0.parquet").write_bytes(b"no scores")
     known = {job["JobId"] for job in jobs()}
+    # The training of fold 1 waits for another one and for its scores; meanwhile that of fold 0 has failed.
     wanted = [f"{name}/run.json" for name in RUNS[2:]]
     with driven(broken, *wanted, "--rerun-triggers", "params", "--retries", "1") as driver:
         assert driver.wait(600) == 1

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from fossil.failures import RUN, failures_of, final_failure, is_mended_by_another_try, note_failure
+from fossil.training.device import DeviceError
 from tests.unit.test_main import package, run, speak
 
 __all__ = ["package", "run"]
@@ -28,7 +29,9 @@ def in_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
         ConnectionResetError(),
         TimeoutError(),
         MemoryError(),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
         torch.AcceleratorError("unspecified launch failure", 719),
+        DeviceError("torch finds no CUDA device"),
     ],
 )
 def test_faults_of_machine_memory_and_network_are_mended_by_another_try(error: Exception) -> None:

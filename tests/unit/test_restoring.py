@@ -136,6 +136,24 @@ def test_results_that_no_version_has_are_not_overwritten(toy: Toy) -> None:
     assert not list((toy.root / ".snakemake/incomplete").rglob("*"))
 
 
+def test_results_whose_copy_in_the_cache_is_damaged_are_not_overwritten(toy: Toy) -> None:
+    toy.git("tag", "first")
+    (toy.root / "config.yaml").write_text("seed: 2\n")
+    toy.commit()
+    toy.make()
+    toy.publish()
+    toy.commit()
+    before = toy.files()
+    digest = hashlib.md5((toy.root / "results/tables/toy.csv").read_bytes()).hexdigest()
+    place = cache_object(toy.root / ".dvc/cache", digest)
+    place.chmod(0o644)
+    place.write_bytes(b"damaged\n")
+    toy.git("checkout", "--quiet", "first")
+    with pytest.raises(VersionError, match=r"would be lost: results/tables/toy\.csv\. Nothing"):
+        toy.restore()
+    assert toy.files() == before
+
+
 def test_a_version_comes_back_byte_for_byte_after_another_one_and_metrics_tell_them_apart(toy: Toy) -> None:
     toy.git("tag", "first")
     first = toy.files()

@@ -2,7 +2,7 @@
 
 Snakemake empties a job's log before each try, and with ``retries`` it tries again whatever happened. A job that was
 killed, or that met a fault of a machine, may succeed then. One that raised an error of its own would only do so again,
-on a cluster after hours in a queue: in the same run of Snakemake it ends at once.
+perhaps after hours of training: in the same run of Snakemake it ends at once.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ RUN = "FOSSIL_RUN"
 """Variable of the environment that names the run of Snakemake that a job belongs to."""
 
 _OF_THE_MACHINE = {
-    *(errno.EIO, errno.ESTALE, errno.ENOLCK, errno.EREMOTEIO, errno.ETIMEDOUT),
+    *(errno.EIO, errno.ESTALE, errno.ENOLCK, errno.EREMOTEIO, errno.ETIMEDOUT, errno.ENOMEM, errno.EAGAIN),
     *(errno.ECONNREFUSED, errno.ECONNRESET, errno.EHOSTUNREACH, errno.ENETUNREACH),
 }
-# Torch's error for a GPU that fails is known by its name, so that a stage without torch need not import it.
-_DEVICE_ERROR = "AcceleratorError"
+# Errors for a GPU that fails or is gone are known by their names, so that a stage without torch need not import it.
+_DEVICE_ERRORS = {"AcceleratorError", "DeviceError"}
 
 
 def is_mended_by_another_try(error: BaseException) -> bool:
     """Tell faults of a machine, of its memory and of its network from errors that would come again."""
     if isinstance(error, OSError):
         return error.errno in _OF_THE_MACHINE or isinstance(error, (ConnectionError, TimeoutError))
-    return isinstance(error, MemoryError) or type(error).__name__ == _DEVICE_ERROR
+    return isinstance(error, MemoryError) or type(error).__name__ in _DEVICE_ERRORS
 
 
 def note_failure(log: Path, message: str, *, final: bool) -> None:

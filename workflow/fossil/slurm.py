@@ -63,7 +63,15 @@ def jobs_of(folder: Path) -> list[str]:
     """Numbers of this user's jobs in the queue that Snakemake submitted from a folder."""
     lines = _call("squeue", "--me", "--noheader", "--format", "%A|%j|%Z").splitlines()
     rows = [line.split("|", maxsplit=2) for line in lines]
-    return sorted({job for job, name, place in rows if _NAME.fullmatch(name) and Path(place) == folder})
+    return sorted({job for job, name, place in rows if _NAME.fullmatch(name) and _is_same(Path(place), folder)})
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Compare folders that may have several names, one of which this machine may not know."""
+    try:
+        return one.samefile(other)
+    except OSError:
+        return one == other
 
 
 def _call(*command: str) -> str:

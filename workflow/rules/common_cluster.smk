@@ -4,10 +4,11 @@ import uuid
 
 from fossil.slurm import cancel_jobs_of
 
-# GPUs of a job that trains or applies a model of images. Locally they are a limit only where a number of them is given.
+# GPUs of a job that trains or applies a model of images, for which it says device=1 as well: on a cluster the first is
+# what it asks for, in whatever form, and the second what jobs of one submission take in turn.
 GPUS = 0 if IMAGES.training.accelerator == "cpu" else 1
 
-# The jobs of this run, submitted ones included: one that failed by an error of its own is not tried again in it.
+# The jobs of this run, submitted ones included: one that failed by an error of its own ends at once when it is tried again.
 os.environ.setdefault("FOSSIL_RUN", uuid.uuid4().hex)
 
 
@@ -16,7 +17,24 @@ def scaled(amount):
     return lambda wildcards, attempt: amount * attempt
 
 
+def is_submitted():
+    """Whether jobs go to Slurm."""
+    return workflow.executor_plugin.name == "slurm"
+
+
 def cancel_jobs_of_a_killed_run():
-    """Cancel what was submitted to Slurm from this folder before: as this run holds the folder's lock, nobody waits for it."""
-    if workflow.executor_plugin.name == "slurm" and workflow.execution_settings.lock:
+    """Cancel what was submitted to Slurm from this folder before, unless another run is at work here, whose jobs they may be."""
+    locks = list(Path(".snakemake/locks").glob("*.output.lock"))
+    if is_submitted() and len(locks) == 1:
         cancel_jobs_of(Path.cwd(), say=print)
+
+
+def require_whole_arrays():
+    """Stop where trainings that are ready may not all be submitted at once: the executor would forget the others of an array."""
+    if not (is_submitted() and workflow.executor_settings.array_jobs):
+        return
+    # Snakemake's own limit of jobs a second would part them as well.
+    workflow.scheduler.job_rate_limiter = None
+    jobs, needed = workflow.resource_settings.nodes, len(list(workflow.dag.needrun_jobs()))
+    if jobs < needed:
+        raise WorkflowError(f"Arrays need jobs (--jobs) to be at least {needed}, the jobs of this run; it is {jobs}.")

@@ -22,6 +22,7 @@ rule score_difficulty:
     threads: IMAGES.training.threads
     resources:
         gpu=GPUS,
+        device=1,
         mem_mb=scaled(4000),
         runtime=scaled(30),
     params:
@@ -55,6 +56,7 @@ rule train_fold:
     threads: IMAGES.training.threads
     resources:
         gpu=GPUS,
+        device=1,
         mem_mb=scaled(4000),
         runtime=scaled(120),
     params:
@@ -92,6 +94,7 @@ rule train_trial:
     threads: IMAGES.training.threads
     resources:
         gpu=GPUS,
+        device=1,
         mem_mb=scaled(4000),
         runtime=scaled(60),
     params:
@@ -155,6 +158,7 @@ rule score_external:
     threads: IMAGES.training.threads
     resources:
         gpu=GPUS,
+        device=1,
         mem_mb=scaled(4000),
         runtime=scaled(30),
     params:
@@ -183,6 +187,7 @@ rule predict_external:
     threads: IMAGES.training.threads
     resources:
         gpu=GPUS,
+        device=1,
         mem_mb=scaled(4000),
         runtime=scaled(60),
     params:

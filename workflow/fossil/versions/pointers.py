@@ -110,6 +110,12 @@ def cache_object(cache: Path, md5: str) -> Path:
     return cache / "files" / "md5" / md5[:2] / md5[2:]
 
 
+def holds_object(cache: Path, md5: str) -> bool:
+    """Tell whether the cache has the content with this digest, undamaged."""
+    place = cache_object(cache, md5)
+    return place.is_file() and _md5(place) == md5
+
+
 def listed_files(pointer: Pointer, cache: Path) -> dict[Path, str]:
     """Find the files of a tracked file or folder, with the MD5 of each; the listing must be in the cache."""
     if not pointer.is_folder:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from fossil.files import read_json
+from fossil.logs import logger
+from fossil.slurm import QueueError, jobs_of
 from fossil.versions.commands import VersionError, cache_folder, dvc, shown
 from fossil.versions.job_records import (
     Records,
@@ -25,6 +28,7 @@ from fossil.versions.pointers import (
     cache_object,
     find_faults,
     hash_files,
+    holds_object,
     listed_files,
     pointer_files,
     pointer_of,
@@ -51,6 +55,7 @@ def restore() -> tuple[dict[str, Any], int]:
         is known, nothing here is changed.
     """
     require_no_snakemake()
+    _require_no_jobs()
     cache = cache_folder()
     version = _read_version()
     pointers = [read_pointer(pointer_of(Path(path))) for path in version["files"]]
@@ -69,6 +74,21 @@ def restore() -> tuple[dict[str, Any], int]:
         for path in files:
             os.utime(path, (time, time))
     return version, len(files)
+
+
+def _require_no_jobs() -> None:
+    """No job of a Snakemake that was killed is in Slurm's queue and still writes here."""
+    if shutil.which("squeue") is None:
+        return
+    try:
+        jobs = jobs_of(Path.cwd())
+    except QueueError as error:  # a machine with Slurm's commands that belongs to no cluster
+        logger.info("%s", error)
+        return
+    if jobs:
+        raise VersionError(
+            f"jobs {shown(jobs)} of this folder are in Slurm's queue: wait for them, or say scancel, then restore again"
+        )
 
 
 def _read_version() -> dict[str, Any]:
@@ -147,7 +167,7 @@ def _require_saved(files: Mapping[Path, str], pointers: Sequence[Pointer], cache
     unsaved = [
         path
         for path, md5 in hash_files(pointers).items()
-        if path != JOBS and files.get(path) != md5 and not cache_object(cache, md5).exists()
+        if path != JOBS and files.get(path) != md5 and not holds_object(cache, md5)
     ]
     if unsaved:
         raise VersionError(
