@@ -323,15 +323,3 @@ def table_descriptions(wildcards):
     if study in IMAGE_STUDIES:
         return f"data/processed/{study_dataset(study)}/manifest.json"
     return expand("data/processed/synthetic/{problem}.json", problem=TABLES[wildcards.table].problems)
-
-
-def lift_limit_of_submissions():
-    """Let jobs start at once where they run on this machine.
-
-    Snakemake 9 submits at most 100 jobs a second, and for that looks through all jobs that are ready once a second for
-    every job that has ended: after a hundred trainings this takes a third of a core. Another limit that was asked for,
-    and one of submissions to a cluster, stays.
-    """
-    limit = workflow.scheduler.job_rate_limiter
-    if workflow.local_exec and limit is not None and (limit.max_jobs, limit.timespan) == (100, 1):
-        workflow.scheduler.job_rate_limiter = None

@@ -1,4 +1,4 @@
-# Helpers for runs on a cluster: what jobs ask for, and what a run that was killed left in the queue.
+# Helpers on where jobs run: what they ask for, how fast they are submitted, what a run that was killed left in a queue.
 
 import uuid
 
@@ -38,3 +38,15 @@ def require_whole_arrays():
     jobs, needed = workflow.resource_settings.nodes, len(list(workflow.dag.needrun_jobs()))
     if jobs < needed:
         raise WorkflowError(f"Arrays need jobs (--jobs) to be at least {needed}, the jobs of this run; it is {jobs}.")
+
+
+def lift_limit_of_submissions():
+    """Let jobs start at once where they run on this machine.
+
+    Snakemake 9 submits at most 100 jobs a second, and for that looks through all jobs that are ready once a second for
+    every job that has ended: after a hundred trainings this takes a third of a core. Another limit that was asked for,
+    and one of submissions to a cluster, stays.
+    """
+    limit = workflow.scheduler.job_rate_limiter
+    if workflow.local_exec and limit is not None and (limit.max_jobs, limit.timespan) == (100, 1):
+        workflow.scheduler.job_rate_limiter = None
