@@ -22,6 +22,7 @@ CONFIGURATION = Path("/etc/slurm")
 HEAD = "# Written by FOSSIL's tests; they overwrite this file.\n"
 NODE = "node"
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "scancel")
+FILES = ("slurm.conf", "gres.conf", "cgroup.conf")
 DAEMONS = ("slurmd", "slurmctld", "munged")
 SLURM_CONF = """\
 ClusterName=test
@@ -73,7 +74,7 @@ def one_node(folder: Path) -> Iterator[None]:
         require_program(program)
     if os.geteuid() != 0:
         do_without("starting Slurm takes the superuser")
-    found = [path for path in CONFIGURATION.glob("*") if path.is_file()]
+    found = [CONFIGURATION / name for name in FILES if (CONFIGURATION / name).exists()]
     others = [path for path in found if not path.read_text(errors="replace").startswith(HEAD)]
     # Daemons of an earlier test that was killed have left its configuration here.
     if others or (not found and any(map(_is_alive, DAEMONS))):
@@ -84,7 +85,7 @@ def one_node(folder: Path) -> Iterator[None]:
         yield
     finally:
         stop()
-        for name in ("slurm.conf", "gres.conf"):
+        for name in FILES:
             (CONFIGURATION / name).unlink(missing_ok=True)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import time
@@ -127,21 +126,6 @@ def test_no_two_trainings_have_one_gpu(submitted: dict[str, list[dict[str, str]]
     ]
     at_once = [sum(start <= moment < end for start, end in spans) for moment, _ in spans]
     assert max(at_once) == 2
-
-
-def test_every_rule_of_a_whole_study_is_submitted_or_short(study: Study) -> None:
-    whole = {**study.config, "images": {**study.config["images"], "variants": ["baseline", "tuned"], "transfer": True}}
-    planned = subprocess.run(
-        command(Study(study.root, whole), "--dry-run", "--forceall"),
-        cwd=study.root,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    submitted = set(re.findall(r"(?m)^rule (\w+):", planned.stdout))
-    assert submitted == SUBMITTED | {
-        *("make_synthetic", "train_stacked", "train_grid", "verify_theory", "train_trial", "predict_external"),
-    }
 
 
 def test_arrays_by_the_profiles_switch_submit_the_trainings_of_a_rule_at_once(study: Study) -> None:

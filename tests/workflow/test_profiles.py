@@ -22,6 +22,18 @@ def test_snakemake_knows_every_option_of_a_profile(name: str, tmp_path: Path) ->
     assert "draw_phantom" in planned.stdout
 
 
+def test_on_a_cluster_data_trainings_and_predictions_are_submitted_and_nothing_else(tmp_path: Path) -> None:
+    listed = Study.create(tmp_path).snakemake("--list-rules").stdout
+    block = re.search(r"(?m)^localrules:\n((?:    \w+,\n)+)", (REPOSITORY / "Snakefile").read_text())
+    assert block is not None
+    local = set(re.findall(r"\w+", block.group(1)))
+    assert {rule for rule in re.findall(r"(?m)^(\w+)$", listed) if rule not in local} == {
+        *("draw_phantom", "make_manifest", "decode_images", "make_synthetic"),
+        *("train_stacked", "train_grid", "train_fold", "train_trial", "score_difficulty"),
+        *("score_external", "predict_external", "verify_theory"),
+    }
+
+
 @pytest.mark.parametrize("name", ["local", "slurm"])
 def test_every_entry_of_a_profile_is_explained_above_it(name: str) -> None:
     text = (PROFILES / name / "config.yaml").read_text()
