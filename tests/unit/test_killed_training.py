@@ -75,7 +75,7 @@ def test_only_the_epochs_that_were_not_kept_are_trained_again(moment: str, outpu
 def test_nothing_is_left_of_a_checkpoint_once_a_run_is_done(moment: str, output: Path) -> None:
     names = {path.name for path in (output / moment).iterdir()}
     expected = {"predictions.parquet", "history.parquet", "model.safetensors", "run.json", "log"}
-    assert names - {"killed.log"} == expected
+    assert names - {"killed.log", "killed.failures.jsonl"} == expected
 
 
 def test_a_run_that_is_asked_to_stop_says_so_in_one_line_and_leaves_no_record(output: Path) -> None:

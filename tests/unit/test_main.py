@@ -156,7 +156,7 @@ def test_failure_puts_the_traceback_into_the_log_and_one_line_on_the_terminal(ru
 
 def test_failure_leaves_no_record_and_no_output(run: Any, tmp_path: Path) -> None:
     speak(run, '{"fail": true}')
-    assert sorted(path.name for path in tmp_path.rglob("*")) == ["logs", "speak.log"]
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["logs", "speak.failures.jsonl", "speak.log"]
 
 
 def test_without_a_log_everything_goes_to_the_terminal(run: Any) -> None:
