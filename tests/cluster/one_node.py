@@ -154,7 +154,7 @@ def queue(state: str) -> list[str]:
     return run("squeue", "--noheader", "--states", state, "--format", "%i").split()
 
 
-def wait_until(condition: Callable[[], object], *, seconds: float = 60, what: str = "") -> None:
+def wait_until(condition: Callable[[], object], *, seconds: float = 180, what: str = "") -> None:
     """Wait for what another process does."""
     end = time.monotonic() + seconds
     while not condition():

@@ -141,7 +141,7 @@ def test_arrays_need_room_for_all_jobs_since_the_executor_would_forget_some(stud
     profile = switched(study, "arrays", "slurm-array-jobs")
     wanted = [f"{name}/run.json" for name in RUNS]
     with driven(study, *wanted, "--forcerun", "train_fold", "--jobs", "3", profile=profile) as driver:
-        assert driver.wait(60) == 1
+        assert driver.wait(180) == 1
     assert "Arrays need jobs (--jobs) to be at least" in said_by(study)
     assert study.planned(*wanted) == Counter()
 
@@ -155,9 +155,7 @@ def test_groups_by_the_profiles_switch_train_one_after_another_on_one_gpu(study:
     for job in grouped:
         assert job["TresPerJob"].strip() == "gres:gpu:1"
         assert job["TimeLimit"] == "04:00:00"
-    for one, other in (RUNS[:2], RUNS[2:]):
-        (_, first), (second, _) = sorted([trained(study, one), trained(study, other)])
-        assert first <= second
+        assert job["NumCPUs"] == "1"  # on which Snakemake runs one job at a time
 
 
 def test_the_form_of_sites_that_know_gres_alone(study: Study) -> None:
@@ -166,13 +164,6 @@ def test_the_form_of_sites_that_know_gres_alone(study: Study) -> None:
     assert len(asked) == 1
     assert "gres:gpu:1" in asked[0]["TresPerNode"]
     assert "TresPerJob" not in asked[0]
-
-
-def trained(study: Study, run: str) -> tuple[float, float]:
-    """When a training began and ended, in seconds."""
-    record = study.root / run / "run.json"
-    end = record.stat().st_mtime
-    return end - json.loads(record.read_text())["seconds"], end
 
 
 def made_anew(study: Study, profile: str, runs: list[str] = RUNS) -> list[dict[str, str]]:
@@ -229,11 +220,12 @@ def test_a_preempted_training_goes_on_when_the_other_job_has_ended(long_study: S
     with driven(study, f"{RUN}/run.json") as driver:
         job = hold_training(study)
         urgent = run("sbatch", "--parsable", "--partition=urgent", "--mem=10", "--gpus=2", "--wrap=sleep 5").strip()
-        wait_until(lambda: queue("PENDING") == [job], what="Slurm put the job back into the queue")
+        wait_until(lambda: urgent not in queue("PENDING"), what="the urgent job has the GPU")
+        # It ends in the time of grace, so that Snakemake submits it again and not Slurm.
+        assert "stopped by SIGTERM" in str(failures(study)[0]["message"])
         finish(study, driver)
-    known = {found["JobId"]: found for found in jobs()}
-    assert known[urgent]["JobState"] == "COMPLETED"
-    assert (known[job]["JobState"], known[job]["Restarts"]) == ("COMPLETED", "1")
+    assert {found["JobId"]: found["JobState"] for found in jobs()}[urgent] == "COMPLETED"
+    assert job not in queue("RUNNING,PENDING")
     assert is_undisturbed(study)
 
 
@@ -288,6 +280,7 @@ def test_a_failed_stage_ends_at_once_when_it_is_submitted_again_and_others_go_on
     for path in [difficulty / "fold1.parquet", *(path for name in RUNS[1:] for path in (tmp_path / name).iterdir())]:
         path.unlink()
     (difficulty / "fold0.parquet").write_bytes(b"no scores")
+    (difficulty / "fold0.json").touch()  # as if they had just been made
     known = {job["JobId"] for job in jobs()}
     # The training of fold 1 waits for another one and for its scores; meanwhile that of fold 0 has failed.
     wanted = [f"{name}/run.json" for name in RUNS[2:]]
