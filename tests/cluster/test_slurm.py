@@ -219,7 +219,8 @@ def test_a_preempted_training_goes_on_when_the_other_job_has_ended(long_study: S
     study = without_run(long_study)
     with driven(study, f"{RUN}/run.json") as driver:
         job = hold_training(study)
-        urgent = run("sbatch", "--parsable", "--partition=urgent", "--mem=10", "--gpus=2", "--wrap=sleep 5").strip()
+        asked = ("--partition=urgent", "--mem=10", "--gpus=2", f"--chdir={study.root}", "--wrap=sleep 5")
+        urgent = run("sbatch", "--parsable", *asked).strip()
         wait_until(lambda: urgent not in queue("PENDING"), what="the urgent job has the GPU")
         # It ends in the time of grace, so that Snakemake submits it again and not Slurm.
         assert "stopped by SIGTERM" in str(failures(study)[0]["message"])
