@@ -22,7 +22,7 @@ from tests.workflow.study import TINY, Study
 ALLOWED = 0.10
 # Bash reads this before it runs a command that it is given.
 MARK = """\
-echo "$EPOCHREALTIME start $$ $BASH_EXECUTION_STRING" | tr '\\n' ' ' >> {path}; echo >> {path}
+printf '%s start %s %s\\n' "$EPOCHREALTIME" $$ "${{BASH_EXECUTION_STRING//$'\\n'/ }}" >> {path}
 trap 'echo "$EPOCHREALTIME end $$" >> {path}' EXIT
 """
 _THREADS = re.compile(r"--threads (\d+)")
@@ -60,7 +60,7 @@ def run_marked(study: Study, marks: Path, *, cores: int) -> None:
 
 
 def read_spans(marks: Path, *, cores: int) -> list[Span]:
-    """Read when each job ran; a shell that no ``python -m fossil`` ran in is none."""
+    """Read when each job ran; a shell that no ``python -m fossil`` ran in is none, nor one that began before."""
     started: dict[str, tuple[float, str]] = {}
     spans = []
     for line in marks.read_text().splitlines():
@@ -68,7 +68,7 @@ def read_spans(marks: Path, *, cores: int) -> list[Span]:
         if kind == "start":
             started[process] = float(when), " ".join(command)
             continue
-        start, text = started.pop(process)
+        start, text = started.pop(process, (0.0, ""))
         if "python -m fossil" in text:
             threads = _THREADS.search(text)
             spans.append(Span(start, float(when), min(cores, int(threads.group(1)) if threads else 1)))
