@@ -23,7 +23,7 @@ HEAD = "# Written by FOSSIL's tests; they overwrite this file.\n"
 NODE = "node"
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "scancel")
 FILES = ("slurm.conf", "gres.conf", "cgroup.conf")
-DAEMONS = ("slurmd", "slurmctld", "munged")
+DAEMONS = ("slurmd", "slurmctld")
 SLURM_CONF = """\
 ClusterName=test
 SlurmctldHost={host}(127.0.0.1)
@@ -78,13 +78,14 @@ def one_node(folder: Path) -> Iterator[None]:
     others = [path for path in found if not path.read_text(errors="replace").startswith(HEAD)]
     # Daemons of an earlier test that was killed have left its configuration here.
     if others or (not found and any(map(_is_alive, DAEMONS))):
-        do_without(f"a Slurm or munge of this machine is here: {', '.join(map(str, others or DAEMONS))}")
+        do_without(f"a Slurm of this machine is here: {', '.join(map(str, others or DAEMONS))}")
     _write_configuration(folder)
+    munge_is_ours = not _is_alive("munged")
     try:
         _start(folder)
         yield
     finally:
-        stop()
+        _end(*DAEMONS, *(["munged"] if munge_is_ours else []))
         for name in FILES:
             (CONFIGURATION / name).unlink(missing_ok=True)
 
@@ -100,7 +101,15 @@ def _write_configuration(folder: Path) -> None:
 
 
 def _start(folder: Path) -> None:
-    stop()
+    _end(*DAEMONS)
+    if not _is_alive("munged"):
+        _start_munge()
+    run("slurmctld", "-c")
+    run("slurmd", "-N", NODE, "-c")
+    wait_until(lambda: "idle" in _node_state(), what=f"the node is idle; see {folder}")
+
+
+def _start_munge() -> None:
     user = pwd.getpwnam("munge")
     key = Path("/etc/munge/munge.key")
     if not key.exists():
@@ -111,16 +120,12 @@ def _start(folder: Path) -> None:
         Path(place).mkdir(exist_ok=True)
         os.chown(place, user.pw_uid, user.pw_gid)
     run("runuser", "-u", "munge", "--", "munged", "--force")
-    run("slurmctld", "-c")
-    run("slurmd", "-N", NODE, "-c")
-    wait_until(lambda: "idle" in _node_state(), what=f"the node is idle; see {folder}")
 
 
-def stop() -> None:
-    """End the daemons, those of an earlier test that was killed included."""
-    for name in DAEMONS:
+def _end(*names: str) -> None:
+    for name in names:
         subprocess.run(["pkill", "-KILL", "-x", name], check=False)
-    wait_until(lambda: not any(map(_is_alive, DAEMONS)), what="the daemons have ended")
+    wait_until(lambda: not any(map(_is_alive, names)), what=f"{', '.join(names)} have ended")
 
 
 def _is_alive(name: str) -> bool:
