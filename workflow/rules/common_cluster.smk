@@ -2,7 +2,7 @@
 
 import uuid
 
-from fossil.slurm import cancel_jobs_of
+from fossil.slurm import cancel_jobs_of, jobs_of
 
 # GPUs of a job that trains or applies a model of images, for which it says device=1 as well: on a cluster the first is
 # what it asks for, in whatever form, and the second what jobs of one submission take in turn.
@@ -23,10 +23,15 @@ def is_submitted():
 
 
 def cancel_jobs_of_a_killed_run():
-    """Cancel what was submitted to Slurm from this folder before, unless another run is at work here, whose jobs they may be."""
-    locks = list(Path(".snakemake/locks").glob("*.output.lock"))
-    if is_submitted() and len(locks) == 1:
+    """Cancel what was submitted to Slurm from this folder before; not where another run is at work here, whose jobs they may be."""
+    if not is_submitted():
+        return
+    if len(list(Path(".snakemake/locks").glob("*.output.lock"))) == 1:  # this run's own
         cancel_jobs_of(Path.cwd(), say=print)
+    elif left := jobs_of(Path.cwd()):
+        print(
+            f"Other jobs of this folder are in the queue and stay there, as another run may be waiting for them: {' '.join(left)}"
+        )
 
 
 def require_whole_arrays():
