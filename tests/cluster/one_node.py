@@ -47,6 +47,7 @@ SelectTypeParameters=CR_Core_Memory
 SchedulerParameters=sched_interval=1,sched_min_interval=0,bf_interval=1
 ReturnToService=2
 MaxArraySize=100
+MinJobAge=86400
 KillWait=10
 MpiDefault=none
 GresTypes=gpu
