@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from fossil.config import Config, load_config
 from fossil.config.image_blocks import image_studies
 from fossil.config.synthetic_blocks import studies
 from fossil.reporting.catalogue import tables
-from fossil.reporting.catalogue_claims import absent_tables, claimed_tables, protocol
+from fossil.reporting.catalogue_claims import absent_tables, claimed_tables, protocol, protocols
 
 PHOTOGRAPHS = {"datasets": {"pad_ufes_20": {"root": "photographs"}}}
 PAPER_PROTOCOL = {
     "folds": 5,
     "seeds": [42, 77, 123],
-    "training": {"backbone": "convnext_tiny.fb_in1k", "size": 224, "epochs": 20},
+    "weights": "hub",
+    "tuning": {"folds": 3, "epochs": 6},
+    "training": {
+        **{"backbone": "convnext_tiny.fb_in1k", "size": 224, "epochs": 20},
+        **{"batch_size": 64, "learning_rate": 1e-4},
+    },
 }
+DIFFERS = "other protocol than the paper's: "
 
 
 def claimed(config: Config) -> dict[str, Any]:
@@ -37,6 +45,12 @@ def test_pairs_of_folds_are_corrected_by_the_ratio_of_test_to_training_images() 
     assert found["synthetic-main"].test_train_ratio is None
 
 
+def test_models_that_predict_external_images_share_what_they_were_trained_on() -> None:
+    data = PHOTOGRAPHS["datasets"] | {"msld_v2": {"root": "external"}}
+    found = claimed(load_config({"datasets": data, "images": {"folds": 5, "validation_fraction": 0.2}}))
+    assert found["external-validation"].test_train_ratio == 0.3125
+
+
 def test_on_phantoms_every_table_of_photographs_is_absent_and_on_the_papers_data_none_is() -> None:
     reasons = absent_tables(Config())
     assert set(reasons) == {"final-tuning", "external-validation", "proxy-top3"}
@@ -48,16 +62,60 @@ def test_the_papers_protocol_has_no_remark_and_a_smaller_one_says_what_is_smalle
     whole = load_config(PHOTOGRAPHS | {"images": PAPER_PROTOCOL})
     assert protocol(whole, "pad_ufes_20-internal") == ""
     part = load_config(PHOTOGRAPHS | {"images": PAPER_PROTOCOL | {"folds": 3, "seeds": [1, 2]}})
-    assert protocol(part, "pad_ufes_20-internal") == "reduced protocol: 3 folds, 2 seeds"
+    assert protocol(part, "pad_ufes_20-internal") == f"{DIFFERS}folds 3, seeds [1, 2]"
 
 
 def test_external_images_at_another_ratio_are_told() -> None:
     data = PHOTOGRAPHS["datasets"] | {"msld_v2": {"root": "external", "imbalance_ratio": 3.0}}
     found = protocol(load_config({"datasets": data, "images": PAPER_PROTOCOL}), "msld_v2-transfer")
-    assert found == "reduced protocol: external images at 1:3"
+    assert found == f"{DIFFERS}external images without augmented copies, external images at 1:3"
+    as_counted = PHOTOGRAPHS["datasets"] | {"msld_v2": {"root": "external", "construction": "paper"}}
+    assert protocol(load_config({"datasets": as_counted, "images": PAPER_PROTOCOL}), "msld_v2-transfer") == ""
 
 
-def test_another_length_of_the_synthetic_training_is_told() -> None:
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({"synthetic": {"training": {"epochs": 3}}}, "training epochs 3"),
+        ({"synthetic": {"seeds": [1, 2, 3, 4, 5, 6]}}, "seeds [1, 2, 3, 4, 5, 6]"),
+        ({"synthetic": {"difficulty_proxy": "entropy"}}, "difficulty proxy entropy"),
+        ({"synthetic": {"difficulty_source": "frozen"}}, "difficulty source frozen"),
+        ({"synthetic": {"augmentation": {"copies": 9}}}, "augmentation copies 9"),
+        ({"methods": {"fossil": {"warmup_epochs": 0}}}, "fossil warmup epochs 0"),
+        ({"methods": {"focal": {"gamma": 3.0}}}, "focal gamma 3.0"),
+        ({"methods": {"curriculum": {"temperature": {"minimum": 0.1}}}}, "curriculum temperature minimum 0.1"),
+    ],
+)
+def test_whatever_differs_from_the_papers_synthetic_protocol_is_told(values: dict[str, Any], told: str) -> None:
     assert protocol(Config(), "synthetic-main") == ""
-    shorter = load_config({"synthetic": {"training": {"epochs": 3}}})
-    assert protocol(shorter, "synthetic-main").startswith("with other scenarios")
+    assert protocol(load_config(values), "synthetic-main") == f"{DIFFERS}{told}"
+
+
+def test_what_chooses_rows_alone_and_the_papers_own_defaults_are_no_departure() -> None:
+    assert protocol(load_config({"synthetic": {"methods": ["erm", "fossil"]}}), "synthetic-main") == ""
+    linear = {"methods": {"curriculum": {"temperature": {"schedule": "linear_decay"}}}}
+    assert protocol(load_config(linear), "synthetic-main") == ""
+
+
+@pytest.mark.parametrize(
+    ("images", "told"),
+    [
+        ({"weights": "none"}, "weights none"),
+        (
+            {"training": PAPER_PROTOCOL["training"] | {"batch_size": 8, "learning_rate": 0.01}},
+            "batch size 8, learning rate 0.01",
+        ),
+        ({"difficulty_proxy": "entropy"}, "difficulty proxy entropy"),
+    ],
+)
+def test_whatever_differs_from_the_papers_training_on_images_is_told(images: dict[str, Any], told: str) -> None:
+    config = load_config(PHOTOGRAPHS | {"images": PAPER_PROTOCOL | images})
+    assert protocol(config, "pad_ufes_20-internal") == f"{DIFFERS}{told}"
+
+
+def test_shorter_trials_of_the_search_are_told_and_without_a_search_nothing_is() -> None:
+    whole = load_config(PHOTOGRAPHS | {"images": PAPER_PROTOCOL})
+    assert protocols(whole, {}, searched=True) == {"proxy-top3": ""}
+    short = load_config(PHOTOGRAPHS | {"images": PAPER_PROTOCOL | {"tuning": {"folds": 1, "epochs": 2}}})
+    assert protocols(short, {}, searched=True) == {"proxy-top3": f"{DIFFERS}trials folds 1, trials epochs 2"}
+    assert protocols(short, {}, searched=False) == {}

@@ -20,6 +20,7 @@ from fossil.evaluation.claims.verdicts import (
     CONSISTENT,
     CONTRADICTED,
     DIRECTION,
+    EMPTY,
     HELD,
     NOT_HELD,
     NOT_RUN,
@@ -73,6 +74,15 @@ def test_a_p_is_judged_by_the_side_of_the_level() -> None:
     judged = judge_numbers(lines, measured(runs))
     assert list(judged["verdict"]) == [SAME_SIDE, OTHER_SIDE]
     assert list(judged["measured"]) == pytest.approx([2 / 2**8] * 2)
+
+
+def test_a_p_of_runs_too_few_for_one_below_the_level_says_nothing() -> None:
+    # Four pairs give at least 2/2^4 = .125, so that they are on the same side as .125 whatever the data.
+    runs = {"fossil": np.arange(4) / 100 + 0.8, "erm": np.arange(4) / 200 + 0.7}
+    judged = judge_numbers(
+        printed(("ERM", "p_wilcoxon", "0.125", ""), ("ERM", "p_permutation", "0.01", "")), measured(runs)
+    )
+    assert list(judged["verdict"]) == [EMPTY, OTHER_SIDE]
 
 
 def test_the_nearest_reading_stands_beside_the_default_one() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -73,7 +75,38 @@ def test_in_folds_the_corrected_test_decides_unless_the_claim_is_about_wilcoxons
     corrected = 2 * stats.t.sf(t, 7)
     assert f"{corrected:.3f}" in Better(**BETTER).on_runs(folds).text
     wilcoxon = stats.wilcoxon(differences, method="exact").pvalue
-    assert f"{wilcoxon:.3f}" in Better(**BETTER, by_wilcoxon=True).on_runs(folds).text
+    assert f"{wilcoxon:.3f}" in Better(**BETTER, by=["wilcoxon"]).on_runs(folds).text
+
+
+def test_where_a_claim_names_two_tests_both_must_be_beyond_chance() -> None:
+    differences = np.array([0.01, 0.012, 0.014, 0.016, 0.018, 0.02, 0.022, -0.011])
+    evidence = measured({"fossil": 0.7 + differences, "erm": np.full(8, 0.7)})
+    both = {name: Better(**BETTER, by=[name]).on_runs(evidence) for name in ("wilcoxon", "permutation")}
+    signed = stats.wilcoxon(differences, method="exact").pvalue
+    every = np.array(list(product([-1, 1], repeat=8))) @ np.abs(differences)
+    flipped = 2 * (every >= differences.sum() - 1e-12).mean()
+    assert f"{signed:.3f}" in both["wilcoxon"].text
+    assert f"{flipped:.3f}" in both["permutation"].text
+    assert f"{max(signed, flipped):.3f}" in Better(**BETTER, by=["wilcoxon", "permutation"]).on_runs(evidence).text
+
+
+def test_a_gain_that_differs_by_fold_is_not_beyond_chance_where_folds_share_training_images() -> None:
+    # Three seeds of each fold agree, so that Wilcoxon counts each fold three times.
+    by_fold = np.repeat([0.06, 0.05, 0.04, -0.01, 0.002], 3) + np.tile([0.001, 0, -0.001], 5) + np.arange(15) / 1e5
+    evidence = measured({"fossil": 0.7 + by_fold, "erm": np.full(15, 0.7)})
+    assert Better(**BETTER).on_runs(evidence).verdict == HELD
+    table = evidence.tables[TABLE].model_copy(update={"test_train_ratio": 0.3125})
+    folds = Evidence(metrics=evidence.metrics, tables={TABLE: table}, statistics=STATISTICS)
+    assert Better(**BETTER).on_runs(folds).verdict == DIRECTION
+
+
+def test_the_interval_that_decides_is_that_of_students_t() -> None:
+    differences = np.array([0.01, 0.03, -0.02, 0.05, 0.02, 0.04, 0.0, 0.015])
+    evidence = measured({"fossil": 0.7 + differences, "erm": np.full(8, 0.7)})
+    table = evidence.tables[TABLE]
+    pair = evidence.pairs(TABLE, table.blocks[0], *table.blocks[0].rows, "balanced_accuracy")
+    expected = stats.ttest_1samp(differences, 0).confidence_interval(0.95)
+    assert (pair.low, pair.high) == pytest.approx((expected.low, expected.high))
 
 
 def test_less_regret_is_better() -> None:

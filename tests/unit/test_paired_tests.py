@@ -123,6 +123,20 @@ def test_without_ties_wilcoxon_is_exact_where_not_all_flips_are_drawn() -> None:
     assert found.tolist() == [stats.wilcoxon(row, method="exact").pvalue for row in differences]
 
 
+def test_fifteen_pairs_are_exact_by_default_also_where_they_tie() -> None:
+    differences = np.rint(4 * np.random.default_rng(3).normal(0.4, 1, 15))
+    kept = differences[differences != 0]
+    ranks = stats.rankdata(np.abs(kept))
+    assert len(set(np.abs(kept))) < len(kept)
+    signed, exact = wilcoxon_p(differences[None], QUICK)
+    assert exact.all()
+    null = (all_sign_flips(kept) > 0) @ ranks
+    assert signed == pytest.approx([two_sided(null, ranks[kept > 0].sum())], abs=1e-12)
+    flipped, enumerated = flip_p(differences[None], QUICK)
+    assert enumerated
+    assert flipped == pytest.approx([two_sided(all_sign_flips(differences).sum(axis=1), differences.sum())], abs=1e-12)
+
+
 def test_random_flips_are_seeded_and_near_the_exact_p() -> None:
     n = 15
     differences = stack(40, n, seed=4)

@@ -240,8 +240,8 @@ def test_what_cannot_be_compared_is_an_error() -> None:
 
 
 def test_the_smallest_p_counts_pairs_that_differ_and_says_so_of_random_flips_too() -> None:
-    differing = [0.1, 0.2] + [0.0] * 13
-    metrics = long_table({"r": [0.5 + d for d in differing], "a": [0.5] * 15})
+    differing = [0.1, 0.2] + [0.0] * 16
+    metrics = long_table({"r": [0.5 + d for d in differing], "a": [0.5] * 18})
     found = compared(metrics).set_index("test")
     assert not found.at["permutation", "exact"]
     # Two pairs that differ have four sign flips: no test of them gives less than 2/4.

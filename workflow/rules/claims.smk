@@ -3,6 +3,7 @@
 # Only images of the paper's own data set can tell of its claims: the ledger does not wait for others.
 CLAIMED_IMAGES = DATASET == "pad_ufes_20"
 CLAIMED = {name: table for name, table in TABLES.items() if table.study in SYNTHETIC_STUDIES or CLAIMED_IMAGES}
+CLAIMED_TABLES = claimed_tables(CONFIG, CLAIMED, BLOCKS)
 CLAIMED_SEARCH = bool(SEARCH_TABLES) and CLAIMED_IMAGES
 
 
@@ -32,9 +33,9 @@ rule judge_claims:
         runtime=scaled(10),
     params:
         settings=as_json(
-            tables=claimed_tables(CONFIG, CLAIMED, BLOCKS),
+            tables=CLAIMED_TABLES,
             absent=absent_tables(CONFIG),
-            protocols={name: protocol(CONFIG, table.study) for name, table in CLAIMED.items()},
+            protocols=protocols(CONFIG, CLAIMED_TABLES, searched=CLAIMED_SEARCH),
             searches=[described_search(CONFIG, method) for method in TRIALS if CLAIMED_SEARCH],
             trials=f"{DATASET}-trials" if CLAIMED_SEARCH else "",
             statistics=TESTS,

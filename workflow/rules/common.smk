@@ -41,7 +41,7 @@ from fossil.config.tuning import SEARCHED, candidates, described_search
 from fossil.digest import code_digest, listing_digest, table_digest
 from fossil.plan import plan_images
 from fossil.reporting.catalogue import figures, tables
-from fossil.reporting.catalogue_claims import absent_tables, claimed_tables, protocol
+from fossil.reporting.catalogue_claims import absent_tables, claimed_tables, protocols
 from fossil.reporting.catalogue_images import dataset_description, difficulty_description, operating_point_notes
 from fossil.reporting.study_facts import PHANTOM_SENTENCE, is_drawn, study_facts
 

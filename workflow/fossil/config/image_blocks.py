@@ -57,9 +57,14 @@ def fold_ratio(config: Config, study: str) -> float | None:
     """Count the images that test in a fold of a study, per image that trains there.
 
     Of k folds one tests, and of the others' patients a share v validates: the ratio is (1/k) / ((1 - 1/k) (1 - v)).
-    None where there is one division, or every model predicts the same external images, or data are drawn anew.
+    Models that predict external images were trained in the folds of their own data set, and have its ratio: they share
+    its training images. None where there is one division, or data are drawn anew.
     """
-    tested = {internal_study(config): config.image_folds, f"{config.external_dataset}-refit": config.images.folds}
+    tested = {
+        internal_study(config): config.image_folds,
+        f"{config.external_dataset}-transfer": config.image_folds,
+        f"{config.external_dataset}-refit": config.images.folds,
+    }
     folds = tested.get(study, 1)
     return 1 / ((folds - 1) * (1 - config.images.validation_fraction)) if folds > 1 else None
 

@@ -240,6 +240,10 @@ class Statistics(Strict):
         0.05, description="Significance level that the runs must be able to reach, before Holm's correction."
     )
     confidence: Fraction = Field(0.95, description="Level of the intervals.")
-    shuffles: PositiveInt = Field(10_000, description="Sign flips of the permutation test; exact where 2^n is fewer.")
+    shuffles: PositiveInt = Field(
+        2**17,
+        description="Random sign flips of the permutation test, and of Wilcoxon's with ties, where n pairs have more "
+        "than so many (2^n); else each flip counts once, and p is exact: by default up to 17 pairs.",
+    )
     resamples: PositiveInt = Field(10_000, description="Bootstrap resamples of the intervals.")
     seed: Seed = Field(0, description="Seed of shuffles and resamples.")

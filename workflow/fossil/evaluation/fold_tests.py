@@ -14,7 +14,7 @@ from fossil.config import Statistics
 from fossil.evaluation.paired_tests import UNIT, in_units, rank_biserial
 
 FOLD_TESTS = ("corrected_t", "fold_means")
-"""Tests that there are in addition where the images that test in a fold are its own."""
+"""Tests that there are in addition where models were trained in several folds."""
 
 _SHARED = {
     "corrected_t": "seeds of one fold count as divisions of their own",
@@ -73,16 +73,29 @@ def analyse_folds(
         means = np.array([units[of_folds == fold].mean() for fold in np.unique(of_folds)])
         shared = {"comparison": comparison, "confidence": statistics.confidence, "missing": missing}
         rows += [
-            {**shared, "test": "corrected_t", "n_expected": pairs, **_t_test(units, test_train_ratio, statistics)},
-            {**shared, "test": "fold_means", "n_expected": divisions, **_t_test(means, 0, statistics)},
+            {**shared, "test": "corrected_t", "n_expected": pairs, **t_test(units, test_train_ratio, statistics)},
+            {**shared, "test": "fold_means", "n_expected": divisions, **t_test(means, 0, statistics)},
         ]
     table = pd.DataFrame(rows).assign(exact=False, smallest_p=np.nan)
     table["note"] = ["; ".join(_notes(row)) for row in table.to_dict("records")]
     return table.drop(columns=["missing", "found"])
 
 
-def _t_test(units: _Array, ratio: float, statistics: Statistics) -> dict[str, Any]:
-    """Test differences in units, of which ratio is the correction of the variance of their mean."""
+def t_test(units: _Array, ratio: float, statistics: Statistics) -> dict[str, Any]:
+    """Test one set of differences against zero by t, with its interval; 0 for ratio is the one-sample t-test.
+
+    Parameters
+    ----------
+    units : array, shape (n,)
+        The differences, as `fossil.evaluation.paired_tests.in_units` counts them.
+    ratio : float
+        What the variance of their mean has more than 1/n, as in `analyse_folds`.
+
+    Returns
+    -------
+    dict
+        n, estimate, low, high, p and effect_size as in `analyse_folds`; found says where there is no test.
+    """
     n = len(units)
     mean = float(units.mean()) if n else np.nan
     found = {"n": n, "estimate": mean * UNIT, "effect_size": float(rank_biserial(units[None])[0]) if n else np.nan}

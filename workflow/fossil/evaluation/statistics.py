@@ -47,8 +47,8 @@ def compare(
     metrics_tested : sequence of str or None
         The metrics; None for all that are there.
     test_train_ratio : float or None
-        Images that test in a fold over images that train there, in a study of several folds that test images of their
-        own; None for every other study. It decides whether there are tests that mind what folds share.
+        Images that test in a fold over images that train there, of the folds in which the models were trained; None
+        for a study without several. It decides whether there are tests that mind what folds share.
 
     Returns
     -------

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
-from fossil.config import DATASETS, PHANTOMS, Block, Config
+from fossil.config import DATASETS, METHODS, PHANTOMS, Block, Config, laid_over
 from fossil.config.image_blocks import fold_ratio, internal_study
 from fossil.config.studies import SyntheticStudy
 from fossil.evaluation.claims.measured import SWEEP, Measured
 from fossil.reporting.entries import Table
 
-_PAPER_BACKBONE = "convnext_tiny.fb_in1k"
-_PAPER_SIZE = 224
-_PAPER_EPOCHS = 20
-_PAPER_FOLDS = 5
-_PAPER_SEEDS = (42, 77, 123)
+_PAPER_TRAINING: dict[str, Any] = {
+    "backbone": "convnext_tiny.fb_in1k",
+    "size": 224,
+    "epochs": 20,
+    "batch_size": 64,
+    "learning_rate": 1e-4,
+    "weights": "hub",
+}
+"""How the paper trains on images, as far as it says so (lines 1113 to 1118 and 1297)."""
+
+_PAPER_IMAGES: dict[str, Any] = {"folds": 5, "seeds": [42, 77, 123], "difficulty_proxy": "softmax"}
+_PAPER_TRIALS: dict[str, Any] = {"folds": 3, "seeds": [42], "epochs": 6}
 _PAPER_RATIO = 9.0
+_PAPER_OPTIONS: dict[str, dict[str, Any]] = {"curriculum": {"temperature": {"schedule": "linear_decay"}}}
+"""Configured options in which the paper's default differs from ours."""
+
+_ROWS_ONLY = ("studies", "methods", "reference", "sensitivity")
+"""Keys of the synthetic section that choose what is run, and change no run of a table of the paper."""
 
 
 def claimed_tables(
@@ -39,36 +52,77 @@ def absent_tables(config: Config) -> dict[str, str]:
     return dict.fromkeys(("final-tuning", "external-validation", SWEEP), reason)
 
 
+def protocols(config: Config, tables: Mapping[str, Measured], *, searched: bool) -> dict[str, str]:
+    """Say of every table of the paper, its search among them, how runs differ from its protocol; "" for not at all.
+
+    ``searched`` says whether there is a search.
+    """
+    found = {name: protocol(config, table.study) for name, table in tables.items()}
+    if not searched:
+        return found
+    trials = {key: getattr(config.images.tuning, key) for key in _PAPER_TRIALS} | {"folds": config.trial_folds}
+    training = [*_of_training(config, without=("epochs",)), *_differing(trials, _PAPER_TRIALS, "trials")]
+    return found | {SWEEP: _said([*training, *_of_options(config, config.images.methods)])}
+
+
 def protocol(config: Config, study: str) -> str:
     """Say how the runs of a study differ from the paper's protocol; "" where they do not."""
     if study in (internal_study(config), f"{config.external_dataset}-transfer", f"{config.external_dataset}-refit"):
-        return _of_images(config)
-    ours, paper = config.synthetic, SyntheticStudy()
-    same = all(getattr(ours, name) == getattr(paper, name) for name in ("scenarios", "seeds", "training"))
-    return "" if same else "with other scenarios, seeds or training than the paper's"
+        return _said([*_of_images(config), *_of_options(config, config.images.methods)])
+    ours = config.synthetic.model_dump(mode="json", exclude=set(_ROWS_ONLY))
+    paper = SyntheticStudy().model_dump(mode="json", exclude=set(_ROWS_ONLY))
+    # Some studies train these two whatever the methods are.
+    methods = {*config.synthetic.methods, "erm", "fossil"}
+    return _said([*_differing(ours, paper), *_of_options(config, methods)])
 
 
-def _of_external(config: Config) -> list[tuple[bool, str]]:
-    if config.external_dataset != "msld_v2":
-        return []
+def _said(differing: list[str]) -> str:
+    return f"other protocol than the paper's: {', '.join(differing)}" if differing else ""
+
+
+def _of_images(config: Config) -> Iterator[str]:
+    images = config.images
+    ours = {"folds": config.image_folds, "seeds": sorted(images.seeds), "difficulty_proxy": images.difficulty_proxy}
+    yield from _of_training(config)
+    yield from _differing(ours, _PAPER_IMAGES)
+    if getattr(getattr(config.datasets, config.image_dataset, None), "allow_missing", False):
+        yield "images may be missing"
+    if config.external_dataset == "msld_v2":
+        yield from _of_msld(config)
+
+
+def _of_training(config: Config, *, without: tuple[str, ...] = ()) -> Iterator[str]:
+    ours = config.images.training.model_dump() | {"weights": config.images.weights}
+    paper = {key: value for key, value in _PAPER_TRAINING.items() if key not in without}
+    yield from _differing({key: ours[key] for key in paper}, paper)
+
+
+def _of_msld(config: Config) -> Iterator[str]:
     external = config.datasets.msld_v2
-    return [
-        (external.imbalance_ratio != _PAPER_RATIO, f"external images at 1:{external.imbalance_ratio:g}"),
-        (external.allow_missing_classes, "external classes may be missing"),
-    ]
+    if external.construction == "originals":
+        yield "external images without augmented copies"
+        if external.imbalance_ratio != _PAPER_RATIO:
+            yield f"external images at 1:{external.imbalance_ratio:g}"
+    if external.allow_missing_classes:
+        yield "external classes may be missing"
 
 
-def _of_images(config: Config) -> str:
-    images, training = config.images, config.images.training
-    options = getattr(config.datasets, config.image_dataset, None)
-    differing = [
-        (training.backbone != _PAPER_BACKBONE, training.backbone),
-        (training.size != _PAPER_SIZE, f"{training.size} pixels"),
-        (training.epochs != _PAPER_EPOCHS, f"{training.epochs} epochs"),
-        (config.image_folds != _PAPER_FOLDS, f"{config.image_folds} folds"),
-        (sorted(images.seeds) != sorted(_PAPER_SEEDS), f"{len(images.seeds)} seeds"),
-        (bool(getattr(options, "allow_missing", False)), "images may be missing"),
-        *_of_external(config),
-    ]
-    shown = [text for differs, text in differing if differs]
-    return f"reduced protocol: {', '.join(shown)}" if shown else ""
+def _of_options(config: Config, methods: Collection[str]) -> Iterator[str]:
+    """Name options of methods that are neither ours by default nor the paper's."""
+    for name in (name for name in config.methods if name in methods):
+        default = METHODS[name].options().model_dump(mode="json")
+        allowed = [default, laid_over(default, _PAPER_OPTIONS.get(name, {}))]
+        ours = config.method_settings(name)["options"]
+        if ours not in allowed:
+            yield from _differing(ours, default, name)
+
+
+def _differing(ours: Mapping[str, Any], paper: Mapping[str, Any], within: str = "") -> Iterator[str]:
+    """Name each key with another value, one in a mapping by its way there, and the value."""
+    for key, value in ours.items():
+        named = f"{within} {key.replace('_', ' ')}".strip()
+        if key in paper and isinstance(value, Mapping) and isinstance(paper[key], Mapping):
+            yield from _differing(value, paper[key], named)
+        elif key not in paper or value != paper[key]:
+            yield named if isinstance(value, Mapping) else f"{named} {value}"
+    yield from (f"no {f'{within} {key}'.strip()}" for key in paper if key not in ours)

@@ -154,9 +154,15 @@ def operating_point_notes(config: Config) -> tuple[str, ...]:
 
 
 def _transfer_dependence(config: Config) -> str:
-    return (
+    same = (
         "Every model predicts the same images: the tests tell of chance in training, and nothing of the chance that "
         "these images were chosen."
+    )
+    if config.image_folds == 1:
+        return same
+    return (
+        f"{same} Models share training images, so that the p-values of Wilcoxon's test are too small; the corrected "
+        "one has the ratio of the folds that they were trained in."
     )
 
 

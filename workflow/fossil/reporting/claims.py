@@ -28,7 +28,7 @@ ORDER = {
     CLAIM: (HELD, DIRECTION, NOT_HELD, CONTRADICTED, NOT_RUN),
     CHECK: (INCONSISTENT, EMPTY, CONSISTENT),
     STATEMENT: ("verified", "verified in corrected form", "refuted"),
-    NUMBER: (WITHIN_1, WITHIN_2, BEYOND, SAME_SIDE, OTHER_SIDE, NOT_RUN),
+    NUMBER: (WITHIN_1, WITHIN_2, BEYOND, SAME_SIDE, OTHER_SIDE, EMPTY, NOT_RUN),
 }
 """Verdicts on each kind of row, in the order in which they are told."""
 
@@ -54,7 +54,8 @@ def summary(ledger: pd.DataFrame) -> str:
         f"{claims[NOT_HELD]} did not hold, {claims[CONTRADICTED]} are contradicted by the paper's own tables, and "
         f"{claims[NOT_RUN]} were not run. Of its {sum(numbers.values())} numbers {decided} were measured: "
         f"{numbers[WITHIN_1]} are within one reported deviation, {numbers[WITHIN_2]} within two, {numbers[BEYOND]} "
-        f"beyond; of the p-values {numbers[SAME_SIDE]} are on the same side of .05 and {numbers[OTHER_SIDE]} are not. "
+        f"beyond; of the p-values {numbers[SAME_SIDE]} are on the same side of .05, {numbers[OTHER_SIDE]} are not, and "
+        f"{numbers[EMPTY]} say nothing, since so few runs cannot give one below. "
         f"Of {theory} of its theory {statements['verified']} were verified, "
         f"{statements['verified in corrected form']} in corrected form, and {statements['refuted']} refuted. "
         f"Of {checked} of the paper against itself {checks[INCONSISTENT]} failed."
@@ -82,15 +83,16 @@ def with_summary(readme: str, ledger: pd.DataFrame) -> str:
 
 _READING = (
     "**Held**: every part of the claim is there and beyond chance (exact Wilcoxon test, p < .05 against every row "
-    "that is compared; in a study in folds the t-test corrected for shared training images). **In direction "
+    "that is compared; where models were trained in folds the t-test corrected for shared training images, unless "
+    "the claim names Wilcoxon's; of amounts and of what is kept, the t-interval of the difference). **In direction "
     "only**: it is there, and chance may have made it. **Contradicted**: the paper's own means or p-values "
     "disagree with it; what was measured stands beside it. **Not run**: nothing was measured that could tell, "
     "which is so of everything that the paper claims of photographs as long as the images are phantom. Claims "
-    "about orders of methods, preferred options and equal scores are held where their rule is met; there is no "
-    "test of chance in them.",
+    "about orders of methods, preferred options, equal scores and gains in every run are held where their rule is "
+    "met; there is no test of chance in them.",
     "",
     "Numbers are held against the mean of the runs in the same cell. The reported deviations are over runs, so "
-    "that two means of 8 runs are seldom more than one deviation apart by chance alone; the column *in SE* counts "
+    "that two means of many runs are seldom more than one deviation apart by chance alone; the column *in SE* counts "
     "standard errors of their difference, beyond 2 of which about one cell in twenty is by chance. *Nearest* is "
     "the reading of the paper's row that comes closest, where there are several.",
 )

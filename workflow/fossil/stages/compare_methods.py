@@ -13,7 +13,7 @@ from fossil.files import write_csv
 
 
 class Settings(Strict):
-    """What is compared with what, and how; test_train_ratio is that of folds which test images of their own."""
+    """What is compared with what, and how; test_train_ratio is that of the folds that the models were trained in."""
 
     study: str
     blocks: list[Block]

@@ -13,8 +13,8 @@ from fossil.config import PHANTOMS, Block, Row, Statistics
 from fossil.config.comparisons import row_key
 from fossil.config.tuning import Search
 from fossil.evaluation.claims.measured import SWEEP, Measured
-from fossil.evaluation.fold_tests import analyse_folds
-from fossil.evaluation.paired_tests import UNIT, flip_p, in_units, mean_intervals, wilcoxon_p
+from fossil.evaluation.fold_tests import t_test
+from fossil.evaluation.paired_tests import flip_p, in_units, wilcoxon_p
 from fossil.evaluation.reported import Who
 from fossil.evaluation.run_values import run_values
 
@@ -30,7 +30,8 @@ class Pairs:
 
     ``p`` is that of the exact Wilcoxon test, or where pairs of folds and seeds are not independent that of the t-test
     corrected for shared training images (Nadeau and Bengio 2003); ``p_wilcoxon`` is Wilcoxon's in both cases, and
-    ``smallest_p`` what ``p`` is at least, whatever the data.
+    ``smallest_p`` what ``p`` is at least, whatever the data. ``low`` and ``high`` are the t-interval of the estimate,
+    corrected likewise: bootstrap intervals of eight differences, which the tables print, are too narrow to decide by.
     """
 
     n: int
@@ -119,51 +120,30 @@ class Evidence:
                 self._read[place] = run_values(mine, keys=keys, seeds=block.seeds, names=None, allow_missing=True)
         return self._read[place]
 
-    def pairs(self, table: str, block: Block, first: Row, second: Row, metric: str, *, interval: bool = False) -> Pairs:
-        """Compare two rows over the runs that both have; with none of them everything but the counts is NaN.
-
-        The interval takes most of the time, and is NaN unless it is asked for.
-        """
+    def pairs(self, table: str, block: Block, first: Row, second: Row, metric: str) -> Pairs:
+        """Compare two rows over the runs that both have; with none of them everything but the counts is NaN."""
         values = self.values(table, block, [first, second], metric)
         complete = values[~np.isnan(values).any(axis=1)]
         if not len(complete):
             return Pairs(0, len(values), *[np.nan] * 9)
         differences = complete[:, 0] - complete[:, 1]
-        found = self._wilcoxon(differences, interval=interval)
+        units = in_units(differences)
         ratio = self.tables[table].test_train_ratio
-        if ratio is not None:
-            found |= self._corrected(differences, ratio)
+        of_t = t_test(units, ratio or 0.0, self.statistics)
+        p_wilcoxon = float(wilcoxon_p(units[None], self.statistics)[0][0])
         return Pairs(
             n=len(complete),
             n_expected=len(values),
             first=float(complete[:, 0].mean()),
             second=float(complete[:, 1].mean()),
             estimate=float(differences.mean()),
-            **found,
+            low=of_t["low"],
+            high=of_t["high"],
+            p=p_wilcoxon if ratio is None else of_t["p"],
+            p_wilcoxon=p_wilcoxon,
+            p_permutation=float(flip_p(units[None], self.statistics)[0][0]),
+            smallest_p=min(1.0, 2.0 ** (1 - int((units != 0).sum()))) if ratio is None else 0.0,
         )
-
-    def _wilcoxon(self, differences: NDArray[np.float64], *, interval: bool) -> dict[str, float]:
-        units = in_units(differences)[None]
-        p = float(wilcoxon_p(units, self.statistics)[0][0])
-        low, high = (mean_intervals(units, self.statistics)[:2]) if interval else ([np.nan], [np.nan])
-        return {
-            **{"p": p, "p_wilcoxon": p, "p_permutation": float(flip_p(units, self.statistics)[0][0])},
-            **{"low": float(low[0]) * UNIT, "high": float(high[0]) * UNIT},
-            "smallest_p": min(1.0, 2.0 ** (1 - int((units != 0).sum()))),
-        }
-
-    def _corrected(self, differences: NDArray[np.float64], ratio: float) -> dict[str, float]:
-        """Test with the correction for shared training images; in which fold a pair is plays no role there."""
-        tested = analyse_folds(
-            [differences],
-            [np.zeros(len(differences), dtype=np.int64)],
-            expected=[len(differences)],
-            folds_expected=[1],
-            test_train_ratio=ratio,
-            statistics=self.statistics,
-        )
-        found = tested.set_index("test").loc["corrected_t"]
-        return {**{name: float(found[name]) for name in ("p", "low", "high")}, "smallest_p": 0.0}
 
 
 def row_of(block: Block, who: Who) -> Row | None:

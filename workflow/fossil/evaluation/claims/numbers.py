@@ -13,7 +13,7 @@ from fossil.config.image_blocks import PRINTED_METHODS
 from fossil.config.tuning import Candidate, Search, option_at
 from fossil.evaluation.claims.evidence import Evidence
 from fossil.evaluation.claims.measured import SWEEP
-from fossil.evaluation.claims.verdicts import BEYOND, NOT_RUN, OTHER_SIDE, SAME_SIDE, WITHIN_1, WITHIN_2
+from fossil.evaluation.claims.verdicts import BEYOND, EMPTY, NOT_RUN, OTHER_SIDE, SAME_SIDE, WITHIN_1, WITHIN_2
 from fossil.evaluation.reported import Who, printed_number
 from fossil.evaluation.selection import score_candidates
 
@@ -67,7 +67,8 @@ def judge_numbers(reported: pd.DataFrame, evidence: Evidence) -> pd.DataFrame:
         in_sd : the difference, measured minus reported, in reported standard deviations (which are over runs).
         in_se : the same in standard errors of a difference between two means of n runs; the paper's n is taken to be
             ours, and chance alone stays within 2 nineteen times in twenty.
-        verdict : by ``in_sd``; of a p-value whether both are on one side of .05.
+        verdict : by ``in_sd``; of a p-value whether both are on one side of .05, which says nothing where so few runs
+            cannot give one below.
     """
     rows = [_judge(entry, evidence) for entry in reported.to_dict("records")]
     return pd.DataFrame(rows, columns=NUMBER_COLUMNS)
@@ -113,6 +114,8 @@ def _cell(entry: dict[str, str], block: Block, row: Row, evidence: Evidence) -> 
         p = getattr(pairs, which)
         both = {p < ALPHA, printed_number(entry["mean"]) < ALPHA}
         verdict = NOT_RUN if np.isnan(p) else SAME_SIDE if len(both) == 1 else OTHER_SIDE
+        if verdict == SAME_SIDE and 2.0 ** (1 - pairs.n) >= ALPHA:
+            verdict = EMPTY
         how = f"of {ours.replace('_', ' ')}; the paper does not say of which metric"
         difference = p - printed_number(entry["mean"])
         return named | {"measured": p, "n": pairs.n, "difference": difference, "verdict": verdict, "how": how}

@@ -125,7 +125,7 @@ class SmallerGap(Strict):
             rows = [one for name in (row, other) if blocks and (one := row_of(blocks[0], name))]
             if len(rows) < 2:
                 return Answer(NOT_RUN, "rows that the claim compares are not configured")
-            found.append(evidence.pairs(table, blocks[0], rows[0], rows[1], self.metric, interval=True))
+            found.append(evidence.pairs(table, blocks[0], rows[0], rows[1], self.metric))
         if not all(pair.n for pair in found):
             return Answer(NOT_RUN, "no complete pairs of runs")
         small, large = found
@@ -202,7 +202,7 @@ class StageWiseMatches(Strict):
         return [SWEEP]
 
     def on_paper(self, paper: Paper) -> Answer:
-        """Both numbers stand in the paper's text alone."""
+        """Tell nothing: the number of the stage-wise variant stands in the paper's text alone, not in a table."""
         return Answer(CANNOT_TELL, "")
 
     def on_runs(self, evidence: Evidence) -> Answer:

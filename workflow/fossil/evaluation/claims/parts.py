@@ -94,8 +94,8 @@ class _Part(Strict):
     def _measured(self, evidence: Evidence, block: Block, rows: list[Row]) -> Answer:
         raise NotImplementedError
 
-    def _pairs(self, evidence: Evidence, block: Block, rows: list[Row], *, interval: bool = False) -> list[Pairs]:
-        return [evidence.pairs(self.table, block, rows[0], other, self.ours, interval=interval) for other in rows[1:]]
+    def _pairs(self, evidence: Evidence, block: Block, rows: list[Row]) -> list[Pairs]:
+        return [evidence.pairs(self.table, block, rows[0], other, self.ours) for other in rows[1:]]
 
     def _better(self, difference: float) -> bool:
         return difference < 0 if self.lower else difference > 0
@@ -110,15 +110,16 @@ class Better(_Part):
 
     Attributes
     ----------
-    by_wilcoxon : bool
-        Whether the claim is about Wilcoxon's test, also where its pairs are not independent.
+    by : list of str
+        Tests that the claim names, of which all must be below the level, also where pairs are not independent; without
+        any it is the one that `fossil.evaluation.claims.evidence.Pairs` calls p.
     """
 
     kind: Literal["better"]
     than: Annotated[list[Named], Field(min_length=1)]
     p_below: float = 0.05
     printed_p: str = ""
-    by_wilcoxon: bool = False
+    by: list[Literal["wilcoxon", "permutation"]] = Field([])
 
     def named(self) -> list[Who]:
         return [who(self.row), *map(who, self.than)]
@@ -145,7 +146,7 @@ class Better(_Part):
         pairs = self._pairs(evidence, block, rows)
         if min(pair.n for pair in pairs) == 0:
             return Answer(NOT_RUN, "no complete pairs of runs")
-        ps = [pair.p_wilcoxon if self.by_wilcoxon else pair.p for pair in pairs]
+        ps = [max([getattr(pair, f"p_{name}") for name in self.by] or [pair.p]) for pair in pairs]
         right = all(self._better(pair.estimate) for pair in pairs)
         verdict = NOT_HELD if not right else HELD if all(p < self.p_below for p in ps) else DIRECTION
         best = (min if self.lower else max)(pair.second for pair in pairs)
@@ -185,7 +186,7 @@ class NotWorse(_Part):
         return Answer(verdict, f"{place(self.metric, self.ratio)}: loses {worst:.3f}" if lost else "")
 
     def _measured(self, evidence: Evidence, block: Block, rows: list[Row]) -> Answer:
-        pairs = self._pairs(evidence, block, rows, interval=True)
+        pairs = self._pairs(evidence, block, rows)
         if min(pair.n for pair in pairs) == 0:
             return Answer(NOT_RUN, "no complete pairs of runs")
         # Gains, of which the least that the interval allows counts.
@@ -213,7 +214,7 @@ class Difference(_Part):
         return Answer(verdict, f"{place(self.metric, self.ratio)}: {found:+.3f} in print")
 
     def _measured(self, evidence: Evidence, block: Block, rows: list[Row]) -> Answer:
-        (pair,) = self._pairs(evidence, block, rows, interval=True)
+        (pair,) = self._pairs(evidence, block, rows)
         if not pair.n:
             return Answer(NOT_RUN, "no complete pairs of runs")
         same_sign = pair.estimate * self.amount > 0

@@ -37,7 +37,8 @@ def claims_tables(ledger: pd.DataFrame) -> str:
             [(f"{e.claim} (line {e.line:.0f})", _verdict(e), _evidence(e)) for e in claims.itertuples()],
             caption="Claims that the paper makes in words",
             heads=("Claim", "Verdict", "Measured; in print; remarks"),
-            note="Held: there and beyond chance; held in direction only: there.",
+            note="Held: there and beyond chance; orders, preferred options, equal scores and gains in every run, of "
+            "which there is no test of chance, are held by their rule. Held in direction only: there.",
         ),
         *_text_tables(
             CHECK,
