@@ -38,6 +38,8 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
         key: {name: value for name, value in part.items() if name != "methods"} for key, part in TINY.items()
     }
     without_lists["synthetic"]["studies"] = ["synthetic-results", "synthetic-main"]
+    # A training on images costs seconds: the others of the registry are only planned.
+    without_lists["images"]["methods"] = ["erm", "fossil", "half"]
     study = Study.create(tmp_path_factory.mktemp("added"), config=without_lists)
     package = study.root / "workflow" / "fossil"
     (package / "methods" / "half.py").write_text(FILE)
@@ -53,16 +55,23 @@ def added(path: Path) -> pd.DataFrame:
     return table[table["method"] == "half"]
 
 
-def test_it_and_every_other_method_of_the_registry_is_trained(study: Study) -> None:
+def test_it_and_every_other_method_of_the_registry_is_trained_where_none_are_named(study: Study) -> None:
     metrics = pd.read_parquet(study.root / "results/metrics/synthetic-main.parquet")
     assert set(metrics["method"]) == {"half", *METHODS}
     assert set(metrics["status"]) == {"ok"}
     for path in study.root.glob("results/synthetic/*/run.json"):
         assert json.loads(path.read_text())["failed"] == []
     folders = {path.name for path in (study.root / "results/phantom/runs").iterdir()}
-    assert folders == {
-        f"{name}-baseline" for name in ("half", *METHODS) if name == "half" or "images" in METHODS[name].studies
-    }
+    assert folders == {"erm-baseline", "fossil-baseline", "half-baseline"}
+    named = study.config
+    images = {key: value for key, value in named["images"].items() if key != "methods"}
+    study.config = named | {"images": images | {"reference": "half"}}
+    try:
+        planned = study.planned_runs("images")
+    finally:
+        study.config = named
+    others = {name for name in METHODS if "images" in METHODS[name].studies} - {"erm", "fossil"}
+    assert planned == {f"phantom/runs/{name}-baseline/fold{fold}-seed1" for name in others for fold in (0, 1)}
 
 
 @pytest.mark.parametrize("name", ["synthetic-results", "synthetic-main", "phantom-internal"])

@@ -37,6 +37,7 @@ def own_study(tmp_path: Path, table: Path, **custom: Any) -> Study:
     config = yaml.safe_load((REPOSITORY / "config/examples/custom.yaml").read_text())
     config["datasets"]["custom"] |= {"table": str(table), **custom}
     config["images"] |= {"methods": ["erm", "fossil"], "folds": 2, "seeds": [42], "weights": "none"}
+    config["images"]["variants"] = ["baseline"]
     config["images"]["training"] |= {"backbone": "test_byobnet", "size": 32, "epochs": 1}
     config["statistics"] = {"alpha": 1.0, "resamples": 200}
     (tmp_path / "study").mkdir()

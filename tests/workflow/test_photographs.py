@@ -68,7 +68,7 @@ def test_mpox_images_can_be_trained_on_themselves(msld_sample: Path, tmp_path: P
         "images": {"dataset": "msld_v2", "methods": ["erm", "fossil"], "folds": 2, "seeds": [42]},
         "statistics": {"alpha": 1.0, "resamples": 200},
     }
-    config["images"]["training"] = {"size": 32, "epochs": 1}
+    config["images"] |= {"variants": ["baseline"], "training": {"size": 32, "epochs": 1}}
     study = Study.create(tmp_path, config)
     study.make("images")
     tex = (tmp_path / "results/tables/final-tuning.tex").read_text()
