@@ -109,7 +109,7 @@ def _numbers_table(numbers: pd.DataFrame) -> str:
     ]
     note = (
         "SD: reported standard deviations over runs, between reported and measured mean of a cell; p-values are held "
-        "against .05, and say nothing where so few runs cannot give one below. Each number is in claims.csv and claims.md."
+        "against .05, and say nothing where so few runs cannot give one below. Each is in claims.csv and claims.md."
     )
     caption = "The numbers of the paper's tables, against what was measured in the same cell."
     return environment(caption=caption, label="claims-number", body=body, notes=[escape(note)], gap=4.0)
