@@ -107,7 +107,7 @@ include: "workflow/rules/versions.smk"
 onstart:
     lift_limit_of_submissions()
     require_whole_arrays()
-    cancel_jobs_of_a_killed_run()
+    start_beside_other_runs()
 
 
 onsuccess:

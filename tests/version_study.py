@@ -59,6 +59,7 @@ SETTINGS: dict[str, Any] = {
     "trainings": [{"folder": "synthetic", "names": ["erm"]}],
     "own": [],
     "withheld": [],
+    "showing": [],
     "allow_uncommitted": False,
 }
 RUN = {"study": "toy", "scenario": "toy", "method": "erm", "variant": "baseline", "fold": 0, "seed": 1}

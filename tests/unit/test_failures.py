@@ -32,6 +32,9 @@ def in_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
         OSError(errno.ENOMEM, "Cannot allocate memory"),
         torch.AcceleratorError("unspecified launch failure", 719),
         DeviceError("torch finds no CUDA device"),
+        RuntimeError("can't start new thread"),
+        RuntimeError("cuDNN error: CUDNN_STATUS_EXECUTION_FAILED"),
+        RuntimeError("CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm(handle)`"),
     ],
 )
 def test_faults_of_machine_memory_and_network_are_mended_by_another_try(error: Exception) -> None:
@@ -46,10 +49,19 @@ def test_faults_of_machine_memory_and_network_are_mended_by_another_try(error: E
         PermissionError(errno.EACCES, "Permission denied"),
         OSError(errno.ENOSPC, "No space left on device"),
         torch.OutOfMemoryError("CUDA out of memory"),
+        torch.AcceleratorError("CUDA error: device-side assert triggered", 710),
+        RuntimeError("mat1 and mat2 shapes cannot be multiplied"),
+        RuntimeError("cuDNN error: CUDNN_STATUS_NOT_SUPPORTED"),
     ],
 )
 def test_what_is_wrong_in_itself_is_not_mended_by_another_try(error: Exception) -> None:
     assert not is_mended_by_another_try(error)
+
+
+def test_a_machine_without_the_memory_that_torch_asks_for_is_mended_by_another_try() -> None:
+    with pytest.raises(RuntimeError) as caught:
+        torch.empty(10**15)
+    assert is_mended_by_another_try(caught.value)
 
 
 def test_a_final_failure_is_known_in_its_run_and_not_in_another(

@@ -15,9 +15,13 @@ from typing import Any
 import pandas as pd
 import pytest
 import yaml
+from filelock import FileLock
 
+from fossil.failures import RUN as RUN_NAME
 from fossil.files import read_json, sha256
-from fossil.versions.commands import VersionError, working_alone
+from fossil.versions import publishing
+from fossil.versions.commands import VersionError, dvc, working_alone
+from fossil.versions.job_records import incomplete_until_done
 from tests.version_study import METRICS, RUN, Toy, apart
 
 VERSION = "results/version/version.json"
@@ -135,9 +139,14 @@ def test_a_file_that_no_recorded_job_made_is_refused_by_name(toy: Toy) -> None:
         toy.publish()
 
 
-def test_what_is_made_of_images_of_ones_own_is_withheld_and_the_images_are_never_published(toy: Toy) -> None:
+def test_what_is_made_of_images_of_ones_own_is_withheld_and_the_images_are_never_published(
+    toy: Toy, capsys: pytest.CaptureFixture[str]
+) -> None:
     images = ["data/raw/toy", "data/raw/toy.json"]
-    toy.publish(own=images, withheld=["data/processed/toy"])
+    toy.publish(own=images, withheld=["data/processed/toy"], showing=["results/figures/toy.png"])
+    said = capsys.readouterr().err
+    assert "Not published, for they hold your images: data/processed/toy.\n" in said
+    assert "Published, though they show some of your images: results/figures/toy.png.\n" in said
     version = read_json(toy.root / VERSION)
     assert version["withheld"] == ["data/processed/toy"]
     assert sorted(version["files"]) == ["results/jobs.jsonl", "results/synthetic", "results/tables"]
@@ -156,16 +165,65 @@ def test_a_file_of_ones_own_among_the_data_needs_no_record(toy: Toy) -> None:
     assert sorted(read_json(toy.root / VERSION)["files"]) == sorted({*TRACKED} - {"data/raw/toy", "data/raw/toy.json"})
 
 
-def test_files_of_other_runs_are_named_and_what_a_version_no_longer_has_loses_its_pointer(toy: Toy) -> None:
+def test_files_of_other_runs_are_named(toy: Toy) -> None:
     (toy.root / "results/tables/notes.txt").write_text("mine")
-    (toy.root / "results/old.csv.dvc").write_text(
-        "outs:\n- md5: 900150983cd24fb0d6963f7d28e17f72\n  size: 3\n  hash: md5\n  path: old.csv\n"
-    )
     toy.publish()
     version = read_json(toy.root / VERSION)
     assert version["not_of_this_run"] == ["results/tables/notes.txt"]
     assert version["files"]["results/tables"]["files"] == 2
-    assert not (toy.root / "results/old.csv.dvc").exists()
+
+
+def test_what_a_version_no_longer_has_loses_its_pointer_and_pointers_of_ones_own_stay(toy: Toy) -> None:
+    toy.publish()
+    mine = toy.root / "data/raw/mine.dvc"
+    mine.write_text("outs:\n- md5: 900150983cd24fb0d6963f7d28e17f72\n  size: 3\n  hash: md5\n  path: mine\n")
+    with pytest.raises(VersionError, match=r"in no commit: data/raw/mine\.dvc\."):
+        toy.publish()
+    toy.commit()
+    toy.publish(own=[str(toy.root / "data/raw/toy/images"), "data/raw/toy.json"], withheld=["data/processed/toy"])
+    assert sorted(read_json(toy.root / VERSION)["files"]) == [name for name in TRACKED if name.startswith("results")]
+    assert not (toy.root / "data/processed/toy.dvc").exists()
+    assert {path.name for path in toy.root.glob("data/raw/*.dvc")} == {"mine.dvc", "toy.dvc", "toy.json.dvc"}
+
+
+def test_nothing_is_published_beside_another_run_that_may_be_writing_results(
+    toy: Toy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = toy.root / ".snakemake/fossil/one.lock"
+    lock.parent.mkdir()
+    with FileLock(lock):
+        with pytest.raises(VersionError, match=r"one\.lock: another Snakemake is at work here"):
+            toy.publish()
+        monkeypatch.setenv(RUN_NAME, "one")  # of which publishing is a job itself
+        toy.publish()
+
+
+def test_what_was_stored_while_another_run_started_is_no_version(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+    lock = FileLock(toy.root / ".snakemake/fossil/one.lock")
+    Path(lock.lock_file).parent.mkdir()
+
+    def add(*arguments: str) -> str:
+        lock.acquire()
+        return dvc(*arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(publishing, "dvc", add)
+        with pytest.raises(VersionError, match=r"one\.lock: another Snakemake is at work here"):
+            toy.publish()
+    assert not (toy.root / VERSION).exists()
+    lock.release()
+    toy.publish()
+    assert (toy.root / VERSION).exists()
+
+
+def test_files_that_a_job_is_making_are_not_published_and_others_do_not_matter(toy: Toy) -> None:
+    with chdir(toy.root), incomplete_until_done(["results/paper/paper.pdf"]):
+        toy.publish()
+    expected = pytest.raises(
+        VersionError, match=r"a job is making, or was cut off as it made, results/tables/more\.csv:"
+    )
+    with chdir(toy.root), incomplete_until_done(["results/tables/more.csv"]), expected:
+        toy.publish()
 
 
 def test_a_cache_whose_files_are_links_is_refused(toy: Toy) -> None:

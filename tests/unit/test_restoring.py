@@ -14,6 +14,7 @@ from contextlib import chdir
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from fossil.versions.commands import VersionError
 from fossil.versions.job_records import incomplete_until_done, read_job_records
@@ -154,6 +155,20 @@ def test_results_whose_copy_in_the_cache_is_damaged_are_not_overwritten(toy: Toy
     assert toy.files() == before
 
 
+def test_results_that_were_published_and_never_committed_are_not_overwritten(toy: Toy) -> None:
+    toy.git("tag", "first")
+    (toy.root / "config.yaml").write_text("seed: 2\n")
+    toy.commit()
+    toy.make()
+    toy.publish()
+    before = toy.files()
+    toy.git("checkout", "--quiet", "--force", "first")
+    message = r"no version of any commit, .* lost: results/synthetic/erm/run\.json, results/tables/toy\.csv\. Nothing"
+    with pytest.raises(VersionError, match=message):
+        toy.restore()
+    assert toy.files() == before
+
+
 def test_a_version_comes_back_byte_for_byte_after_another_one_and_metrics_tell_them_apart(toy: Toy) -> None:
     toy.git("tag", "first")
     first = toy.files()
@@ -183,10 +198,33 @@ def test_pointers_of_another_version_than_the_record_are_refused(toy: Toy) -> No
         toy.restore()
 
 
+def test_a_configuration_of_another_version_than_the_record_is_refused(toy: Toy) -> None:
+    (toy.root / "results/version/configuration.json").write_text('{"seed": 2}\n')
+    message = r"results/version/configuration\.json: not of the version of results/version/version\.json"
+    with pytest.raises(VersionError, match=message):
+        toy.restore()
+
+
+def test_pointers_of_ones_own_are_of_no_concern(toy: Toy) -> None:
+    (toy.root / "data/raw/mine").write_text("abc")
+    toy.dvc("add", "data/raw/mine")
+    before = toy.files()
+    toy.restore()
+    assert toy.files() == before
+
+
 def test_a_commit_without_a_version_is_an_error_that_says_where_to_look(toy: Toy) -> None:
     toy.git("rm", "--quiet", "-r", "results/version")
     with pytest.raises(VersionError, match=r"this commit has no published results\. git log"):
         toy.restore()
+
+
+def test_nothing_is_restored_where_another_run_is_at_work_though_snakemakes_locks_are_gone(toy: Toy) -> None:
+    lock = toy.root / ".snakemake/fossil/one.lock"
+    lock.parent.mkdir()
+    with FileLock(lock), pytest.raises(VersionError, match=r"one\.lock: another Snakemake is at work here"):
+        toy.restore()
+    toy.restore()
 
 
 def test_nothing_is_restored_where_another_snakemake_makes_files(toy: Toy) -> None:

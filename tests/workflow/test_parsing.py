@@ -64,3 +64,4 @@ def test_a_study_with_everything_is_planned_where_no_library_of_the_jobs_can_be_
     assert "Studies on images:" in done.stderr  # what is trained was counted, too
     for rule in ("train_trial", "select_options", "predict_external", "judge_claims", "write_pages", "write_paper"):
         assert f"rule {rule}:" in done.stdout
+    assert not (study.root / ".snakemake/fossil").exists()  # a plan keeps nobody waiting

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from fossil.files import read_json
 from tests.version_study import REPOSITORY, Toy, apart
@@ -121,6 +122,17 @@ def test_code_that_is_in_no_commit_is_named_and_published_where_that_is_allowed(
     finally:
         note.unlink()
         repository.git("checkout", "--quiet", ".")
+
+
+def test_a_run_makes_itself_known_and_publishes_nothing_beside_another(published: tuple[Study, Toy]) -> None:
+    study, repository = published
+    locks = study.root / ".snakemake/fossil"
+    assert list(locks.iterdir()) == []  # of the runs that made and published the study, which have ended
+    with FileLock(locks / "another.lock"):
+        refused = study.snakemake("publish")
+    assert refused.returncode != 0
+    assert "another.lock: another Snakemake is at work here" in refused.stdout
+    assert repository.git("status", "--porcelain") == ""
 
 
 def test_dvc_shows_metrics_and_plots_of_a_version_without_its_files(published: tuple[Study, Toy]) -> None:

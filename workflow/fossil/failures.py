@@ -11,6 +11,7 @@ import errno
 import json
 import os
 import platform
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,13 +24,27 @@ _OF_THE_MACHINE = {
 }
 # Errors for a GPU that fails or is gone are known by their names, so that a stage without torch need not import it.
 _DEVICE_ERRORS = {"AcceleratorError", "DeviceError"}
+# Where a kernel looks past the end of a tensor, it will again, on whatever GPU.
+_OF_THE_CODE = "device-side assert"
+# Some faults are plain errors at run time that only their words tell: no memory or threads left, a GPU that fails.
+_WORDS = re.compile(
+    r"DefaultCPUAllocator: (can't allocate|not enough) memory|can't start new thread"
+    r"|unspecified launch failure|CU(DNN|BLAS)_STATUS_EXECUTION_FAILED"
+)
 
 
 def is_mended_by_another_try(error: BaseException) -> bool:
-    """Tell faults of a machine, of its memory and of its network from errors that would come again."""
+    """Tell faults of a machine, of its memory and of its network from errors that would come again.
+
+    Too little memory of a GPU is none of them: a job that is tried again asks for more of the machine's alone.
+    """
     if isinstance(error, OSError):
         return error.errno in _OF_THE_MACHINE or isinstance(error, (ConnectionError, TimeoutError))
-    return isinstance(error, MemoryError) or type(error).__name__ in _DEVICE_ERRORS
+    if type(error).__name__ in _DEVICE_ERRORS:
+        return _OF_THE_CODE not in str(error)
+    if isinstance(error, RuntimeError):
+        return _WORDS.search(str(error)) is not None
+    return isinstance(error, MemoryError)
 
 
 def note_failure(log: Path, message: str, *, final: bool) -> None:

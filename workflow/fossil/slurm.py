@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from fossil.drivers import other_runs
+
 _SECONDS_BETWEEN_LOOKS = 0.5
 # The executor names its jobs by a UUID, after a prefix of the user's if there is one.
 _NAME = re.compile(r"(?:.+_)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -19,6 +21,30 @@ _NAME = re.compile(r"(?:.+_)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 class QueueError(RuntimeError):
     """Slurm does not answer, or a job does not end."""
+
+
+def cancel_jobs_of_killed_runs(folder: Path, *, say: Callable[[str], object]) -> None:
+    """Cancel what was submitted from a folder before; not where another run is at work there, whose jobs they may be.
+
+    Parameters
+    ----------
+    folder : Path
+        Where Snakemake runs.
+    say : callable
+        Is told what is cancelled or left, in one line; of no jobs nothing is said.
+
+    Raises
+    ------
+    QueueError
+        If Slurm does not answer, or a job does not end.
+    """
+    if not (others := other_runs(folder)):
+        cancel_jobs_of(folder, say=say)
+    elif left := jobs_of(folder):
+        say(
+            "Other jobs of this folder are in the queue and stay there, as another run may be waiting for them "
+            f"({others[0]}): {' '.join(left)}"
+        )
 
 
 def cancel_jobs_of(folder: Path, *, say: Callable[[str], object], seconds: float = 120) -> list[str]:
@@ -41,13 +67,14 @@ def cancel_jobs_of(folder: Path, *, say: Callable[[str], object], seconds: float
     Raises
     ------
     QueueError
-        If a command of Slurm's fails, or a job is still there after that time.
+        If Slurm does not answer, or a job is still there after that time.
     """
     found = jobs_of(folder)
     if not found:
         return []
     say(f"Cancelling {len(found)} jobs that an earlier run left in the queue: {' '.join(found)}")
-    _call("scancel", *found)
+    # Of a job that has ended meanwhile it fails; whether all have is seen below.
+    subprocess.run(["scancel", *found], capture_output=True, check=False)  # noqa: S603, S607
     end = time.monotonic() + seconds
     while left := jobs_of(folder):
         if time.monotonic() > end:

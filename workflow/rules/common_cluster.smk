@@ -2,14 +2,16 @@
 
 import uuid
 
-from fossil.slurm import cancel_jobs_of, jobs_of
+from fossil.drivers import hold_lock
+from fossil.slurm import cancel_jobs_of_killed_runs
 
 # GPUs of a job that trains or applies a model of images, for which it says device=1 as well: on a cluster the first is
 # what it asks for, in whatever form, and the second what jobs of one submission take in turn.
 GPUS = 0 if IMAGES.training.accelerator == "cpu" else 1
 
-# The jobs of this run, submitted ones included: one that failed by an error of its own ends at once when it is tried again.
-os.environ.setdefault("FOSSIL_RUN", uuid.uuid4().hex)
+# Jobs of this run take its name from here, submitted ones included: one that failed by an error of its own ends at once when it is tried again.
+if workflow.is_main_process:
+    os.environ["FOSSIL_RUN"] = uuid.uuid4().hex
 
 
 def scaled(amount):
@@ -22,16 +24,11 @@ def is_submitted():
     return workflow.executor_plugin.name == "slurm"
 
 
-def cancel_jobs_of_a_killed_run():
-    """Cancel what was submitted to Slurm from this folder before; not where another run is at work here, whose jobs they may be."""
-    if not is_submitted():
-        return
-    if len(list(Path(".snakemake/locks").glob("*.output.lock"))) == 1:  # this run's own
-        cancel_jobs_of(Path.cwd(), say=print)
-    elif left := jobs_of(Path.cwd()):
-        print(
-            f"Other jobs of this folder are in the queue and stay there, as another run may be waiting for them: {' '.join(left)}"
-        )
+def start_beside_other_runs():
+    """Let other runs in this folder know of this one, and cancel what a run that was killed left in Slurm's queue."""
+    hold_lock(Path.cwd())
+    if is_submitted():
+        cancel_jobs_of_killed_runs(Path.cwd(), say=print)
 
 
 def require_whole_arrays():

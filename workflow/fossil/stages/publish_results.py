@@ -29,6 +29,8 @@ class Settings(Strict):
         What must be said of the data; "" for nothing.
     own, withheld : list of str
         Files and folders of the user's that were read, and what is made of them and stays here.
+    showing : list of str
+        Figures that show some of the user's images, and are published.
     """
 
     configuration: dict[str, Any]
@@ -37,6 +39,7 @@ class Settings(Strict):
     trainings: list[Trainings]
     own: list[str]
     withheld: list[str]
+    showing: list[str]
     allow_uncommitted: bool
 
 
@@ -73,6 +76,7 @@ def run(
         say(f"Among them of other runs or of yours: {shown(version['not_of_this_run'])}.")
     if version["withheld"]:
         say(f"Not published, for they hold your images: {shown(version['withheld'])}.")
+        say(f"Published, though they show some of your images: {shown(settings.showing)}.")
     say(_next(changed))
 
 

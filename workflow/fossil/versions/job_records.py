@@ -36,15 +36,13 @@ def read_job_records() -> Records:
         If one cannot be read, which happens where Snakemake was killed as it wrote.
     """
     found = {}
-    for place in sorted(path for path in _RECORDS.rglob("*") if path.is_file()):
-        with suppress(binascii.Error, UnicodeDecodeError):  # what has another kind of name is no record
-            output = _output(place)
-            try:
-                found[output] = json.loads(place.read_text(encoding="utf-8"))
-            except json.JSONDecodeError:
-                raise VersionError(
-                    f"Snakemake's record of {output} is damaged: delete {output} and run snakemake again"
-                ) from None
+    for place, output in _marked(_RECORDS).items():
+        try:
+            found[output] = json.loads(place.read_text(encoding="utf-8"))
+        except json.JSONDecodeError:
+            raise VersionError(
+                f"Snakemake's record of {output} is damaged: delete {output} and run snakemake again"
+            ) from None
     return found
 
 
@@ -102,19 +100,14 @@ def incomplete_until_done(outputs: Iterable[str]) -> Iterator[None]:
         place.unlink()
 
 
-def require_no_snakemake() -> None:
-    """Make sure that no other Snakemake makes files here.
+def incomplete_files() -> set[str]:
+    """Files that jobs make at this moment, and those that were cut off as a job made them."""
+    return set(_marked(_INCOMPLETE).values())
 
-    Raises
-    ------
-    VersionError
-        If one does, or was killed as it did.
-    """
-    locks = sorted(_LOCKS.glob("*.lock"))
-    if locks:
-        raise VersionError(
-            f"{locks[0]}: another Snakemake is at work here; wait for it, or, after a crash, say snakemake --unlock"
-        )
+
+def snakemakes_locks() -> list[Path]:
+    """Locks of Snakemake's own: of runs that make files here, or were killed as they did."""
+    return sorted(_LOCKS.glob("*.lock"))
 
 
 def newest_time(records: Records) -> float:
@@ -122,9 +115,14 @@ def newest_time(records: Records) -> float:
     return max(record["endtime"] for record in records.values())
 
 
-def _output(place: Path) -> str:
-    name = "".join(part.removeprefix("@") for part in place.relative_to(_RECORDS).parts)
-    return urlsafe_b64decode(name).decode()
+def _marked(folder: Path) -> dict[Path, str]:
+    """Files of a folder of Snakemake's, and the outputs that their names stand for."""
+    found = {}
+    for place in sorted(path for path in folder.rglob("*") if path.is_file()):
+        name = "".join(part.removeprefix("@") for part in place.relative_to(folder).parts)
+        with suppress(binascii.Error, UnicodeDecodeError):  # what has another kind of name is not Snakemake's
+            found[place] = urlsafe_b64decode(name).decode()
+    return found
 
 
 def _place(folder: Path, output: str) -> Path:

@@ -82,11 +82,6 @@ def unit_of(path: Path) -> Path | None:
     return home / path.relative_to(home).parts[0]
 
 
-def pointer_files() -> list[Path]:
-    """All pointers that are here."""
-    return sorted(path for folder in POINTED for path in folder.glob("*.dvc") if path.is_file())
-
-
 def read_pointer(file: Path) -> Pointer:
     """Read a pointer.
 
@@ -111,9 +106,8 @@ def cache_object(cache: Path, md5: str) -> Path:
 
 
 def holds_object(cache: Path, md5: str) -> bool:
-    """Tell whether the cache has the content with this digest, undamaged."""
-    place = cache_object(cache, md5)
-    return place.is_file() and _md5(place) == md5
+    """Tell whether the cache has the file or the folder's listing with this digest, undamaged."""
+    return _fault(Path(), md5, cache) is None
 
 
 def listed_files(pointer: Pointer, cache: Path) -> dict[Path, str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from fossil.files import read_json, sha256, write_json, write_text
+from fossil.versions.at_work import require_made, require_no_other_run
 from fossil.versions.commands import VersionError, cache_folder, dvc, git, shown
 from fossil.versions.job_records import needed_files, read_job_records, records_as_lines
 from fossil.versions.pointers import (
@@ -18,7 +19,6 @@ from fossil.versions.pointers import (
     POINTED,
     VERSION,
     Pointer,
-    pointer_files,
     pointer_of,
     read_pointer,
     unit_of,
@@ -66,20 +66,26 @@ def publish(run: Publication, *, targets: Iterable[str], lock: Path) -> list[Pat
     Raises
     ------
     VersionError
-        If something of the run is not there, has no record, or was made by code that is in no commit, or if Git or DVC
-        fails.
+        If something of the run is not there, has no record, or was made by code that is in no commit, if something else
+        is at work here, or if Git or DVC fails.
     """
     cache_folder()
-    uncommitted = _uncommitted(run.allow_uncommitted)
+    require_no_other_run()
     records = read_job_records()
     made, sources = needed_files(records, targets)
     _require_complete(made, sources, run.own)
-    units, withheld = _units({path for path in made if not _is_own(Path(path), run.own)}, run.withheld)
-    before = {path: path.read_bytes() for path in (*pointer_files(), VERSION, CONFIGURATION) if path.exists()}
+    own = _own_places(run.own)
+    units, withheld = _units({path for path in made if not _is_within(Path(path), own)}, run.withheld)
+    require_made(units)
+    written = [*map(pointer_of, [*units, JOBS]), VERSION, CONFIGURATION]
+    listed = _listed(own)
+    uncommitted = _uncommitted(run.allow_uncommitted, ours={*written, *listed})
+    before = {path: path.read_bytes() for path in written if path.exists()}
     kept = {path: record for path, record in records.items() if _is_kept(Path(path), units)}
     write_text(JOBS, records_as_lines(kept))
     pointers = _add([*units, JOBS])
-    stale = [file for file in pointer_files() if file not in map(pointer_of, [*units, JOBS])]
+    require_no_other_run()  # whose files DVC may have stored half-made
+    stale = [file for file in listed if file.exists() and file not in written]
     for file in stale:
         file.unlink()
     write_json(CONFIGURATION, run.configuration)
@@ -96,24 +102,40 @@ def publish(run: Publication, *, targets: Iterable[str], lock: Path) -> list[Pat
             **run.description,
         }
     )
-    after = [*map(pointer_of, [*units, JOBS]), VERSION, CONFIGURATION]
-    return sorted([*stale, *(path for path in after if path.read_bytes() != before.get(path))])
+    return sorted([*stale, *(path for path in written if path.read_bytes() != before.get(path))])
 
 
-def _uncommitted(allowed: bool) -> list[str]:
-    """Files of the working copy that are in no commit, those left out that publishing itself writes."""
+def _own_places(own: Sequence[str]) -> list[Path]:
+    """Where the user's files lie; a place that holds all of data says nothing."""
+    places = [Path(place).resolve() for place in own]
+    return [place for place in places if not any(home.resolve().is_relative_to(place) for home in POINTED)]
+
+
+def _is_within(path: Path, places: Sequence[Path]) -> bool:
+    return any(path.resolve().is_relative_to(place) for place in places)
+
+
+def _listed(own: Sequence[Path]) -> list[Path]:
+    """Pointers of the version whose record is here, but for those that may be the user's own by now."""
+    listed = [Path(path) for path in read_json(VERSION)["files"]] if VERSION.exists() else []
+    return [
+        pointer_of(path)
+        for path in listed
+        if not _is_within(path, own) and not any(place.is_relative_to(path.resolve()) for place in own)
+    ]
+
+
+def _uncommitted(allowed: bool, *, ours: Collection[Path]) -> list[str]:
+    """Files of the working copy that are in no commit, those left out that publishing itself writes or removes."""
     lines = git("status", "--porcelain", "--untracked-files=all", "--no-renames", "-z").split("\0")
-    changed = sorted(line[3:] for line in lines if line and not _is_published(Path(line[3:])))
+    paths = [Path(line[3:]) for line in lines if line]
+    changed = sorted(str(path) for path in paths if path not in ours and not path.is_relative_to(IN_GIT))
     if changed and not allowed:
         raise VersionError(
             f"in no commit: {shown(changed)}. A version names the commit whose code and configuration made it: commit "
             "them, or say --config 'publish={allow_uncommitted: true}', which the version's record then tells"
         )
     return changed
-
-
-def _is_published(path: Path) -> bool:
-    return path.is_relative_to(IN_GIT) or (path.suffix == ".dvc" and path.parent in POINTED)
 
 
 def _require_complete(made: set[str], sources: set[str], own: Sequence[str]) -> None:
@@ -132,12 +154,6 @@ def _require_complete(made: set[str], sources: set[str], own: Sequence[str]) -> 
 def _is_made(path: Path, own: Sequence[str]) -> bool:
     made = path.is_relative_to("results") or path.is_relative_to("data")
     return made and not any(path.is_relative_to(place) for place in own)
-
-
-def _is_own(path: Path, own: Sequence[str]) -> bool:
-    """Whether a file that a job made, as a download, lies where the user says theirs do; all of data says nothing."""
-    places = [place for place in own if not any(home.is_relative_to(place) for home in POINTED)]
-    return any(path.is_relative_to(place) for place in places)
 
 
 def _units(made: set[str], withheld: Sequence[str]) -> tuple[list[Path], list[Path]]:

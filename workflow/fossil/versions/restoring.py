@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fossil.files import read_json
-from fossil.logs import logger
-from fossil.slurm import QueueError, jobs_of
+from fossil.files import read_json, sha256
+from fossil.versions.at_work import require_no_snakemake
 from fossil.versions.commands import VersionError, cache_folder, dvc, shown
+from fossil.versions.history import hashes_in_commits
 from fossil.versions.job_records import (
     Records,
     incomplete_until_done,
     newest_time,
     records_of_lines,
-    require_no_snakemake,
     write_job_records,
 )
 from fossil.versions.pointers import (
+    CONFIGURATION,
     JOBS,
     VERSION,
     Fault,
@@ -30,7 +29,6 @@ from fossil.versions.pointers import (
     hash_files,
     holds_object,
     listed_files,
-    pointer_files,
     pointer_of,
     read_pointer,
 )
@@ -51,11 +49,10 @@ def restore() -> tuple[dict[str, Any], int]:
     Raises
     ------
     VersionError
-        If there is no version here, a file is not to be had or differs, or results here are in no version. Before that
-        is known, nothing here is changed.
+        If there is no version here, a file is not to be had or differs, results here are in no version of a commit, or
+        something else is at work here. Before that is known, nothing here is changed.
     """
     require_no_snakemake()
-    _require_no_jobs()
     cache = cache_folder()
     version = _read_version()
     pointers = [read_pointer(pointer_of(Path(path))) for path in version["files"]]
@@ -76,21 +73,6 @@ def restore() -> tuple[dict[str, Any], int]:
     return version, len(files)
 
 
-def _require_no_jobs() -> None:
-    """No job of a Snakemake that was killed is in Slurm's queue and still writes here."""
-    if shutil.which("squeue") is None:
-        return
-    try:
-        jobs = jobs_of(Path.cwd())
-    except QueueError as error:  # a machine with Slurm's commands that belongs to no cluster
-        logger.info("%s", error)
-        return
-    if jobs:
-        raise VersionError(
-            f"jobs {shown(jobs)} of this folder are in Slurm's queue: wait for them, or say scancel, then restore again"
-        )
-
-
 def _read_version() -> dict[str, Any]:
     if not VERSION.exists():
         raise VersionError(
@@ -100,10 +82,11 @@ def _read_version() -> dict[str, Any]:
 
 
 def _require_same(version: dict[str, Any], pointers: Sequence[Pointer]) -> None:
-    """Pointers and record are of one version, which they are not where a publisher was killed or Git merged two."""
+    """All that Git keeps is of one version, which it is not where a publisher was killed or Git merged two."""
     told = version["files"]
     differing = [pointer_of(one.path) for one in pointers if one.described() != told[str(one.path)]]
-    differing += sorted(set(pointer_files()) - {pointer_of(Path(path)) for path in told})
+    if not CONFIGURATION.exists() or sha256(CONFIGURATION) != version["configuration"]:
+        differing.append(CONFIGURATION)
     if differing:
         raise VersionError(f"{shown(differing)}: not of the version of {VERSION}. git checkout both, or publish again")
 
@@ -163,16 +146,14 @@ def _records(pointers: Sequence[Pointer], cache: Path) -> Records:
 
 
 def _require_saved(files: Mapping[Path, str], pointers: Sequence[Pointer], cache: Path) -> None:
-    """Every file that would be overwritten or removed is in the cache, or, as JOBS, no more than a copy."""
-    unsaved = [
-        path
-        for path, md5 in hash_files(pointers).items()
-        if path != JOBS and files.get(path) != md5 and not holds_object(cache, md5)
-    ]
+    """Each file that would be overwritten or removed is of a version in a commit, or, as JOBS, no more than a copy."""
+    replaced = {path: md5 for path, md5 in hash_files(pointers).items() if path != JOBS and files.get(path) != md5}
+    known = hashes_in_commits(cache) if replaced else set()
+    unsaved = [path for path, md5 in replaced.items() if md5 not in known or not holds_object(cache, md5)]
     if unsaved:
         raise VersionError(
-            f"in no version, and would be lost: {shown(unsaved)}. Nothing was restored. Publish what is here, or move "
-            "these files away"
+            f"in no version of any commit, and would be lost: {shown(unsaved)}. Nothing was restored. Publish what is "
+            "here and commit it, or move these files away"
         )
 
 
