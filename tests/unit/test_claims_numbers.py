@@ -237,7 +237,7 @@ def test_the_list_of_claims_has_about_forty_and_each_names_rows_that_the_paper_p
 
 def test_claims_that_the_papers_own_tables_contradict_are_told_as_such(ledger: pd.DataFrame) -> None:
     verdicts = ledger[ledger["kind"] == "claim"].set_index("id")["verdict"]
-    # Line 472: focal loss .12, FOSSIL .13; line 569: p = .525; line 571: regret .02 against .11; line 574: p = .048.
+    # Line 472: focal loss .12, FOSSIL .13; line 569: p = .525; line 572: regret .03 against .11; line 574: p = .048.
     contradicted = ["lowest-regret-4", "significant-against-all-on-pad", "regret-reduced-on-pad"]
     assert set(verdicts[[*contradicted, "significant-at-one-percent"]]) == {CONTRADICTED}
     assert verdicts["best-on-external-data"] == NOT_RUN

@@ -40,6 +40,8 @@ _EQUAL = 1e-9
 class RanksAgree(Strict):
     """Methods have one order in two tables: Spearman's rho of their means is at least ``at_least``.
 
+    Means that are equal in print may be in any order: the paper's tables tell only what all their orders agree on.
+
     Attributes
     ----------
     rows : list of pairs
@@ -86,8 +88,20 @@ class RanksAgree(Strict):
         rho = float(stats.spearmanr(pairs["first"], pairs["second"]).statistic)
         text = f"Spearman's rho {rho:.2f} over {len(pairs)} rows"
         if contradicted:
-            return Answer(CONSISTENT if rho >= self.at_least else CONTRADICTED, f"{text} in print")
+            return self._in_print(pairs, text)
         return Answer(HELD if rho >= self.at_least else DIRECTION if rho > 0 else NOT_HELD, text)
+
+    def _in_print(self, means: pd.DataFrame, text: str) -> Answer:
+        """Judge printed means by the least and the largest rho that the order of equal ones allows."""
+        first, second = means["first"], means["second"]
+        # What is equal is ordered against, or as, the other column; no other order changes.
+        low, high = (
+            float(stats.spearmanr(first + shift * second, second + shift * first).statistic)
+            for shift in (-_EQUAL, _EQUAL)
+        )
+        verdict = CONSISTENT if low >= self.at_least else CONTRADICTED if high < self.at_least else CANNOT_TELL
+        ordered = "" if high - low < _EQUAL else f", {low:.2f} to {high:.2f} as equal means are ordered"
+        return Answer(verdict, f"{text} in print{ordered}")
 
 
 class SmallerGap(Strict):
@@ -112,7 +126,8 @@ class SmallerGap(Strict):
             if not all(cells):
                 return Answer(CANNOT_TELL, "")
             gaps.append(cells[0].mean - cells[1].mean)
-        verdict = CONSISTENT if gaps[0] < gaps[1] else CONTRADICTED
+        smaller = CONSISTENT if gaps[0] < gaps[1] else CONTRADICTED
+        verdict = CANNOT_TELL if abs(gaps[0] - gaps[1]) < _EQUAL else smaller
         return Answer(verdict, f"{gaps[0]:+.3f} against {gaps[1]:+.3f} in print")
 
     def on_runs(self, evidence: Evidence) -> Answer:
