@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from pydantic import Field
 from scipy import stats
 
@@ -93,12 +94,7 @@ class RanksAgree(Strict):
 
     def _in_print(self, means: pd.DataFrame, text: str) -> Answer:
         """Judge printed means by the least and the largest rho that the order of equal ones allows."""
-        first, second = means["first"], means["second"]
-        # What is equal is ordered against, or as, the other column; no other order changes.
-        low, high = (
-            float(stats.spearmanr(first + shift * second, second + shift * first).statistic)
-            for shift in (-_EQUAL, _EQUAL)
-        )
+        low, high = (rho_of_orders(means["first"], means["second"], agree=agree) for agree in (False, True))
         verdict = CONSISTENT if low >= self.at_least else CONTRADICTED if high < self.at_least else CANNOT_TELL
         ordered = "" if high - low < _EQUAL else f", {low:.2f} to {high:.2f} as equal means are ordered"
         return Answer(verdict, f"{text} in print{ordered}")
@@ -233,6 +229,15 @@ class StageWiseMatches(Strict):
             return Answer(NOT_RUN, "the stage-wise variant is not tried")
         verdict = HELD if abs(best[0] - best[1]) <= _CLOSE else NOT_HELD
         return Answer(verdict, f"validation AUC {best[0]:.3f} stage-wise, {best[1]:.3f} continuous")
+
+
+def rho_of_orders(first: ArrayLike, second: ArrayLike, *, agree: bool) -> float:
+    """Spearman's rho where equal values are ordered so that it is largest (``agree``) or least; shape (n,) each."""
+    one, other = np.asarray(first), np.asarray(second)
+    sign, place = 1 if agree else -1, np.arange(len(one))
+    ranks = np.argsort(np.lexsort((place, sign * other, one)))
+    other_ranks = np.argsort(np.lexsort((sign * place, sign * one, other)))
+    return float(stats.spearmanr(ranks, other_ranks).statistic)
 
 
 def _mean(evidence: Evidence, table: str, one: Who, metric: str) -> float:
