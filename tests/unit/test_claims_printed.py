@@ -1,13 +1,22 @@
-"""What the paper's own tables say of every claim, read from them by hand."""
+"""What the paper's own numbers say of every claim, and of each other, read from them by hand."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
-from fossil.evaluation.claims.ledger import Claim, read_claims
-from fossil.evaluation.claims.verdicts import CANNOT_TELL, CONSISTENT, CONTRADICTED, printed_worst
+from fossil.evaluation.claims.ledger import Claim, read_claims, self_checks
+from fossil.evaluation.claims.printed_counts import PrintedText
+from fossil.evaluation.claims.verdicts import (
+    CANNOT_TELL,
+    CONSISTENT,
+    CONTRADICTED,
+    EMPTY,
+    INCONSISTENT,
+    printed_worst,
+)
 from fossil.evaluation.reported import Paper, read_reported
 
 WORKFLOW = Path(__file__).parents[2] / "workflow"
@@ -147,3 +156,133 @@ def paper() -> Paper:
 def test_the_papers_own_tables_say_of_a_claim_what_a_reader_finds_there(claim: Claim, paper: Paper) -> None:
     verdict, numbers = SAID[claim.id]
     assert printed_worst([part.on_paper(paper) for part in claim.parts]).verdict == verdict, numbers
+
+
+# By the numbers that decide them, after their lines: checks of the paper against itself.
+FOUND: list[tuple[str, str, list[str]]] = [
+    (
+        "417-421 of eight pairs a Wilcoxon p is 2/256 = .0078, 4/256 = .0156, ...: .008 and .016 are",
+        CONSISTENT,
+        [
+            *("wilcoxon synthetic-results ERM", "wilcoxon synthetic-results Static weighting"),
+            *("wilcoxon synthetic-results Focal loss", "wilcoxon synthetic-results Meta-Weight-Net"),
+            "wilcoxon synthetic-results Curriculum learning",
+        ],
+    ),
+    (
+        "567, 574, 576 of fifteen pairs it is 494, 785 and 137 of 16384: .0302, .0479, .0084; 572 the least is .00006",
+        CONSISTENT,
+        [
+            *("wilcoxon final-tuning ERM baseline", "wilcoxon final-tuning Focal tuned"),
+            *("wilcoxon final-tuning MetaWeight tuned", "wilcoxon final-tuning Curriculum tuned"),
+        ],
+    ),
+    (
+        "569 it is 8593 of 16384 = .5245, which is .524 and, rounded twice, .525",
+        EMPTY,
+        ["wilcoxon final-tuning Static baseline"],
+    ),
+    (
+        "1079, 1080 of four pairs the least is 2/16 = .125, printed",
+        EMPTY,
+        ["wilcoxon difficulty-defs Entropy", "wilcoxon difficulty-defs Loss"],
+    ),
+    (
+        "417-421 .016, .007, .016, .016, .013 are within three deviations, .0026 or .0037, of .0078 or .0156",
+        CONSISTENT,
+        [
+            *("permutation synthetic-results ERM", "permutation synthetic-results Static weighting"),
+            *("permutation synthetic-results Focal loss", "permutation synthetic-results Meta-Weight-Net"),
+            "permutation synthetic-results Curriculum learning",
+        ],
+    ),
+    (
+        "1079, 1080 .124 is within .01 of .125, the least of four pairs",
+        EMPTY,
+        ["permutation difficulty-defs Entropy", "permutation difficulty-defs Loss"],
+    ),
+    (
+        "no G-mean is above balanced accuracy: nearest 422 .83 and .83, 475 .88 and .88, 1078 .84 and .84",
+        CONSISTENT,
+        ["g-mean synthetic-results", "g-mean robustness-difficulty", "g-mean difficulty-defs"],
+    ),
+    (
+        "nor above the root of recall times specificity: nearest 472 .87 and root(.79 * .95) = .866, "
+        "489 .66 and root(.44 * .98) = .657, 578 .71 and root(.60 * .86) = .718, 624 .491 and root(.345 * .791) = .522",
+        CONSISTENT,
+        [
+            *("g-mean synthetic-main 4:1", "g-mean synthetic-main 9:1", "g-mean synthetic-main 19:1"),
+            *("g-mean final-tuning", "g-mean external-validation"),
+        ],
+    ),
+    (
+        "567 recall .30, specificity .96, precision .343 imply .065, with rounding at most .09; "
+        "619 .128, .934, .128 imply .070; .1 is stated",
+        EMPTY,
+        ["prevalence final-tuning", "prevalence external-validation"],
+    ),
+    (
+        "all within .02 of 1 - balanced accuracy: farthest 486 .27 and .29, 489 .27 and .29, 491 .25 and .27",
+        INCONSISTENT,
+        ["regret-is-balanced-error"],
+    ),
+    (
+        "619 .528 - .80 = -.272; 620 .573 - .82 = -.247; 623 .530 - .80 = -.270; 624 .580 - .82 = -.240, tuned",
+        CONSISTENT,
+        ["gap ERM", "gap Static", "gap Curriculum", "gap FOSSIL"],
+    ),
+    (
+        "621 .559 - .81 = -.251, untuned, where tuned is .80; 622 .551 - .80 = -.249, untuned, where tuned is .81",
+        INCONSISTENT,
+        ["gap Focal", "gap MetaWeight"],
+    ),
+    (
+        "to untuned rows FOSSIL -.250, static weighting -.247; to tuned ones -.240, focal loss -.241; .82 is +- .005",
+        EMPTY,
+        ["gap-order baseline", "gap-order tuned"],
+    ),
+    ("619-624 deviations of gap and AUC .071, .043, .048, .079, .078, .065 both", INCONSISTENT, ["gap-deviation"]),
+    (
+        "422, 483, 522 and 624 are the best of every column, of 483 AUC .88 and with others",
+        CONSISTENT,
+        [
+            *("bold synthetic-results", "bold synthetic-main 9:1", "bold robustness-difficulty"),
+            "bold external-validation",
+        ],
+    ),
+    (
+        "475 regret .13, 472 .12; 491 AUC .80, 490 .81, in a table whose caption does not say what bold is",
+        EMPTY,
+        ["bold synthetic-main 4:1", "bold synthetic-main 19:1"],
+    ),
+    ("417 AUC .88, 478 .87; 420 BA .81, 481 .80", INCONSISTENT, ["twice synthetic-results synthetic-main"]),
+    (
+        "417 .88 .81 .79 .19, 518 .878 .809 .790 .186, without copies; 422 .89 .83 .83 .16, 522 .890 .835 .820 .155, with",
+        INCONSISTENT,
+        ["pairing synthetic-results"],
+    ),
+    ("1243, 1244 150 + 1350 = 1500; 1262 1510", INCONSISTENT, ["external classes"]),
+    ("1263 499 + 497 + 514 = 1510; 1262 1510", CONSISTENT, ["external stages"]),
+    (
+        "1266 (499 * .258 + 497 * .362 + 514 * .450) / 1510 = .3576; 1264 .358",
+        CONSISTENT,
+        ["external mean difficulty"],
+    ),
+    ("1258, 1266 .258, .362, .450 of quantiles, which rise whatever the data", EMPTY, ["external stage order"]),
+    ("1175 .5 and .75; 1264 .500 is the largest", INCONSISTENT, ["stage thresholds"]),
+    ("1130-1133 3 * 3 * 2 * 3 = 54, of which clamps from 6 do nothing to 5", INCONSISTENT, ["search candidates"]),
+    ("1130-1133 54; 1126-1128 9, 9, 6", INCONSISTENT, ["search budgets"]),
+    ("1118 6 * 3 * 1 = 18; 1113, 1114 20 * 5 * 3 = 300", CONSISTENT, ["search saves time"]),
+    ("1135 10; 1118 6", INCONSISTENT, ["search warm-up"]),
+    ("459 5 * 3 = 15; 1028 8", INCONSISTENT, ["runs synthetic-main"]),
+    ("653, 654 .83, .72, .56; 577 untuned .83, .72, .56; 578 .82, .73, .60", INCONSISTENT, ["discussion row"]),
+]
+
+
+def test_the_papers_numbers_say_of_each_other_what_a_reader_finds_there(paper: Paper) -> None:
+    text = PrintedText(pd.read_csv(WORKFLOW / "reported-text.csv"))
+    expected = {name: (verdict, numbers) for numbers, verdict, names in FOUND for name in names}
+    found = {finding.name: finding.verdict for finding in self_checks(paper, text)}
+    assert set(found) == set(expected)
+    wrong = {name: expected[name] for name, verdict in found.items() if verdict != expected[name][0]}
+    assert wrong == {}
