@@ -184,13 +184,18 @@ def test_a_gap_to_a_row_that_is_not_printed_cannot_be_told() -> None:
 def test_a_gap_is_smaller_beyond_chance_where_intervals_are_apart() -> None:
     noise = np.array([1, -1, 1, -1, 1, -1]) / 1000
     rows = {}
-    for name, lead in [("near", 0.01), ("far", 0.2), ("wide", 0.2)]:
-        gap = lead + noise * (400 if name == "wide" else 1)
+    for name, lead, scale in [("near", 0.01, 1), ("far", 0.2, 1), ("near, wide", 0.01, 400), ("far, wide", 0.2, 400)]:
+        gap = lead + noise * scale
         rows[name] = measured({"fossil": 0.5 + gap, "static": np.full(6, 0.5)})
     metrics = pd.concat([one.metrics.assign(study=name) for name, one in rows.items()])
     tables = {name: Measured(study=name, blocks=one.tables[TABLE].blocks) for name, one in rows.items()}
     evidence = Evidence(metrics=metrics, tables=tables, statistics=STATISTICS)
-    for names, verdict in [(["near", "far"], HELD), (["far", "near"], NOT_HELD), (["near", "wide"], DIRECTION)]:
+    for *names, verdict in [
+        ("near", "far", HELD),
+        ("near", "far, wide", DIRECTION),
+        ("near, wide", "far", DIRECTION),
+        ("far", "near", NOT_HELD),
+    ]:
         assert SmallerGap(**GAP | {"tables": names}).on_runs(evidence).verdict == verdict
 
 

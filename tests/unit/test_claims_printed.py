@@ -257,7 +257,7 @@ FOUND: list[tuple[str, str, list[str]]] = [
     ),
     ("417 AUC .88, 478 .87; 420 BA .81, 481 .80", INCONSISTENT, ["twice synthetic-results synthetic-main"]),
     (
-        "417 .88 .81 .79 .19, 518 .878 .809 .790 .186, without copies; 422 .89 .83 .83 .16, 522 .890 .835 .820 .155, with",
+        "417 .88 .81 .79 .19, 518 .878 .809 .790 .186, without copies; 422 .89 .83 .83 .16, 522 .890 .835 .820 .155",
         INCONSISTENT,
         ["pairing synthetic-results"],
     ),
