@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from fossil.config import Block, Row, Statistics
+from fossil.config.tuning import Candidate, Search
 from fossil.evaluation.claims.evidence import Evidence
 from fossil.evaluation.claims.measured import Measured
 from fossil.evaluation.reported import Paper
 
 TABLE = "synthetic-main"
 STATISTICS = Statistics(resamples=500)
+NOTHING = Evidence(metrics=pd.DataFrame(columns=["study"]), tables={}, statistics=STATISTICS)
 
 
 def printed(*lines: tuple[str, str, str, str], table: str = TABLE, variant: str = "") -> pd.DataFrame:
@@ -54,3 +56,28 @@ def measured(
         for seed, value in enumerate(of_method)
     )
     return Evidence(metrics=metrics, tables={TABLE: Measured(study="study", blocks=[block])}, statistics=STATISTICS)
+
+
+def sweep(
+    means: Mapping[str, float],
+    values: Mapping[str, object],
+    *,
+    key: str = "hidden",
+    method: str = "meta_weight_net",
+    barred: Sequence[str] = (),
+) -> Evidence:
+    """Evidence of a search of a method, by candidate: its mean validation AUC and the value of an option."""
+    metrics = pd.DataFrame(
+        {
+            **{"study": "trials", "scenario": "pad_ufes_20", "method": method, "variant": name},
+            **{"fold": fold, "seed": 42, "metric": "auc", "value": mean, "status": "ok"},
+        }
+        for name, mean in means.items()
+        for fold in range(2)
+    )
+    tried = [
+        Candidate(method=method, variant=name, options={key: values[name]}, trained_as=name, may_win=name not in barred)
+        for name in means
+    ]
+    search = Search(method=method, label=method, candidates=tried, options=[key], configured={key: 100}, printed={})
+    return Evidence(metrics=metrics, tables={}, statistics=STATISTICS, searches=[search], trials="trials")

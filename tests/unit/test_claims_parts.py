@@ -135,22 +135,30 @@ def test_a_printed_mean_that_another_row_beats_contradicts_the_claim() -> None:
     assert Better(**BETTER).on_paper(printed).verdict == CONTRADICTED
 
 
-def test_equal_printed_means_do_not_contradict_and_are_told() -> None:
+def test_equal_printed_means_do_not_tell_which_row_is_better() -> None:
     printed = paper(("FOSSIL", "balanced_accuracy", "0.80", "0.01"), ("ERM", "balanced_accuracy", "0.80", "0.01"))
     answer = Better(**BETTER).on_paper(printed)
-    assert answer.verdict == CONSISTENT
-    assert "as ERM" in answer.text
+    assert answer.verdict == CANNOT_TELL
+    assert "0.8 as ERM" in answer.text
 
 
 def test_a_printed_p_at_the_level_contradicts_significance() -> None:
     printed = paper(
         ("FOSSIL", "balanced_accuracy", "0.80", "0.01"),
         ("ERM", "balanced_accuracy", "0.70", "0.01"),
-        ("ERM", "p_wilcoxon", "0.525", ""),
+        ("ERM", "p_wilcoxon", "0.049", ""),
+        ("ERM", "p_permutation", "0.050", ""),
     )
-    part = Better(**BETTER | {"printed_p": "p_wilcoxon"})
-    assert part.on_paper(printed).verdict == CONTRADICTED
     assert Better(**BETTER).on_paper(printed).verdict == CONSISTENT
+    assert Better(**BETTER, by=["wilcoxon"]).on_paper(printed).verdict == CONSISTENT
+    answer = Better(**BETTER, by=["wilcoxon", "permutation"]).on_paper(printed)
+    assert answer.verdict == CONTRADICTED
+    assert answer.text == "ERM p = 0.05 (permutation)"
+
+
+def test_a_claim_of_significance_cannot_be_told_from_a_table_without_p() -> None:
+    printed = paper(("FOSSIL", "balanced_accuracy", "0.80", "0.01"), ("ERM", "balanced_accuracy", "0.70", "0.01"))
+    assert Better(**BETTER, by=["wilcoxon"]).on_paper(printed).verdict == CANNOT_TELL
 
 
 def test_a_cell_that_the_paper_leaves_out_cannot_be_told() -> None:
@@ -194,11 +202,19 @@ def test_a_printed_loss_of_two_points_contradicts_no_harm() -> None:
     assert NotWorse(**NOT_WORSE).on_paper(printed).verdict == CONTRADICTED
 
 
+INSIGNIFICANT = {"kind": "insignificant", "table": TABLE, "metric": "balanced_accuracy", "row": ["FOSSIL"]}
+INSIGNIFICANT |= {"than": [["ERM"], ["STATIC"]], "p_above": 0.1, "printed_p": "p_wilcoxon"}
+
+
+@pytest.mark.parametrize(("p", "verdict"), [("0.125", CONSISTENT), ("0.1", CONTRADICTED), (None, CANNOT_TELL)])
+def test_insignificance_is_told_by_every_printed_p(p: str | None, verdict: str) -> None:
+    means = [(name, "balanced_accuracy", "0.80", "0.01") for name in ("FOSSIL", "ERM", "STATIC")]
+    ps = [(name, "p_wilcoxon", text, "") for name, text in [("ERM", "0.2"), ("STATIC", p)] if text]
+    assert Insignificant(**INSIGNIFICANT).on_paper(paper(*means, *ps)).verdict == verdict
+
+
 def test_insignificance_with_four_pairs_is_said_to_be_without_content() -> None:
-    part = Insignificant(
-        **{"kind": "insignificant", "table": TABLE, "metric": "balanced_accuracy", "row": ["FOSSIL"]},
-        **{"than": [["ERM"]], "p_above": 0.1, "printed_p": "p_wilcoxon"},
-    )
+    part = Insignificant(**INSIGNIFICANT | {"than": [["ERM"]]})
     answer = part.on_runs(measured({"fossil": 0.9 + EIGHT[:4], "erm": 0.5 + EIGHT[:4] / 2}))
     assert answer.verdict == NOT_RUN
     assert "p cannot be below 0.125, whatever the data" in answer.text
@@ -214,6 +230,14 @@ def test_the_least_spread_holds_beyond_chance_or_in_direction() -> None:
     assert Spread(**SPREAD).on_runs(measured({"fossil": np.roll(wide, 3) / 1.1, "erm": wide})).verdict == DIRECTION
     assert Spread(**SPREAD).on_runs(measured({"fossil": wide, "erm": wide / 20})).verdict == NOT_HELD
     assert Spread(**SPREAD, most=True).on_runs(measured({"fossil": wide, "erm": wide[::-1] / 20})).verdict == HELD
+
+
+@pytest.mark.parametrize(("std", "verdict"), [("0.01", CONTRADICTED), ("0.02", CANNOT_TELL), ("0.03", CONSISTENT)])
+def test_the_least_printed_spread_is_told_by_a_larger_one_alone(std: str, verdict: str) -> None:
+    printed = paper(("FOSSIL", "balanced_accuracy", "0.80", "0.02"), ("ERM", "balanced_accuracy", "0.80", std))
+    assert Spread(**SPREAD).on_paper(printed).verdict == verdict
+    opposite = {CONTRADICTED: CONSISTENT, CANNOT_TELL: CANNOT_TELL, CONSISTENT: CONTRADICTED}
+    assert Spread(**SPREAD, most=True).on_paper(printed).verdict == opposite[verdict]
 
 
 def test_the_p_of_equal_deviations_is_that_of_morgans_t() -> None:

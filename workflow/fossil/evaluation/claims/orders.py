@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from pydantic import Field
 from scipy import stats
 
@@ -39,6 +40,8 @@ _EQUAL = 1e-9
 
 class RanksAgree(Strict):
     """Methods have one order in two tables: Spearman's rho of their means is at least ``at_least``.
+
+    Means that are equal in print may be in any order: the paper's tables tell only what all their orders agree on.
 
     Attributes
     ----------
@@ -86,8 +89,15 @@ class RanksAgree(Strict):
         rho = float(stats.spearmanr(pairs["first"], pairs["second"]).statistic)
         text = f"Spearman's rho {rho:.2f} over {len(pairs)} rows"
         if contradicted:
-            return Answer(CONSISTENT if rho >= self.at_least else CONTRADICTED, f"{text} in print")
+            return self._in_print(pairs, text)
         return Answer(HELD if rho >= self.at_least else DIRECTION if rho > 0 else NOT_HELD, text)
+
+    def _in_print(self, means: pd.DataFrame, text: str) -> Answer:
+        """Judge printed means by the least and the largest rho that the order of equal ones allows."""
+        low, high = (rho_of_orders(means["first"], means["second"], agree=agree) for agree in (False, True))
+        verdict = CONSISTENT if low >= self.at_least else CONTRADICTED if high < self.at_least else CANNOT_TELL
+        ordered = "" if high - low < _EQUAL else f", {low:.2f} to {high:.2f} as equal means are ordered"
+        return Answer(verdict, f"{text} in print{ordered}")
 
 
 class SmallerGap(Strict):
@@ -112,7 +122,8 @@ class SmallerGap(Strict):
             if not all(cells):
                 return Answer(CANNOT_TELL, "")
             gaps.append(cells[0].mean - cells[1].mean)
-        verdict = CONSISTENT if gaps[0] < gaps[1] else CONTRADICTED
+        smaller = CONSISTENT if gaps[0] < gaps[1] else CONTRADICTED
+        verdict = CANNOT_TELL if abs(gaps[0] - gaps[1]) < _EQUAL else smaller
         return Answer(verdict, f"{gaps[0]:+.3f} against {gaps[1]:+.3f} in print")
 
     def on_runs(self, evidence: Evidence) -> Answer:
@@ -218,6 +229,15 @@ class StageWiseMatches(Strict):
             return Answer(NOT_RUN, "the stage-wise variant is not tried")
         verdict = HELD if abs(best[0] - best[1]) <= _CLOSE else NOT_HELD
         return Answer(verdict, f"validation AUC {best[0]:.3f} stage-wise, {best[1]:.3f} continuous")
+
+
+def rho_of_orders(first: ArrayLike, second: ArrayLike, *, agree: bool) -> float:
+    """Spearman's rho where equal values are ordered so that it is largest (``agree``) or least; shape (n,) each."""
+    one, other = np.asarray(first), np.asarray(second)
+    sign, place = 1 if agree else -1, np.arange(len(one))
+    ranks = np.argsort(np.lexsort((place, sign * other, one)))
+    other_ranks = np.argsort(np.lexsort((sign * place, sign * one, other)))
+    return float(stats.spearmanr(ranks, other_ranks).statistic)
 
 
 def _mean(evidence: Evidence, table: str, one: Who, metric: str) -> float:

@@ -105,8 +105,9 @@ class Better(_Part):
     """The row has a better mean than each of others, beyond chance: every p is below ``p_below``.
 
     All of them must be, so that no correction for their number is due: the claim is wrong as soon as one of the others
-    is as good (an intersection-union test, Berger 1982). On paper a strictly better mean of another row contradicts it;
-    with ``printed_p``, so does a printed p that is not below the level.
+    is as good (an intersection-union test, Berger 1982). On paper a strictly better mean of another row contradicts it,
+    as does a printed p, of a test that the claim names, that is not below the level; equal means do not tell, nor does
+    a table without these p.
 
     Attributes
     ----------
@@ -118,29 +119,31 @@ class Better(_Part):
     kind: Literal["better"]
     than: Annotated[list[Named], Field(min_length=1)]
     p_below: float = 0.05
-    printed_p: str = ""
     by: list[Literal["wilcoxon", "permutation"]] = Field([])
 
     def named(self) -> list[Who]:
         return [who(self.row), *map(who, self.than)]
 
     def _printed(self, cells: dict[Who, Printed], paper: Paper) -> Answer:
-        mine, *others = cells.items()
-        losing = [name for name, cell in others if self._better(cell.mean - mine[1].mean)]
-        said = [f"{label(name)} {cell.mean:g}" for name, cell in others if name in losing]
+        (mine, own), *others = cells.items()
+        at = place(self.metric, self.ratio)
+        losing = [f"{label(name)} {cell.mean:g}" for name, cell in others if self._better(cell.mean - own.mean)]
         if losing:
-            return Answer(
-                CONTRADICTED, f"{place(self.metric, self.ratio)}: {label(mine[0])} {mine[1].mean:g}, {', '.join(said)}"
-            )
-        equal = [label(name) for name, cell in others if cell.mean == mine[1].mean]
-        if not self.printed_p:
-            text = f"{place(self.metric, self.ratio)}: {mine[1].mean:g} as {', '.join(equal)}" if equal else ""
-            return Answer(CONSISTENT, text)
-        ps = {name: paper.cell(self.table, self.ratio, self.printed_p, name) for name, _ in others}
-        failing = [
-            f"{label(name)} p = {cell.mean:g}" for name, cell in ps.items() if cell and cell.mean >= self.p_below
+            return Answer(CONTRADICTED, f"{at}: {label(mine)} {own.mean:g}, {', '.join(losing)}")
+        ps = [
+            (name, test, paper.cell(self.table, self.ratio, f"p_{test}", name))
+            for name, _ in others
+            for test in self.by
         ]
-        return Answer(CONTRADICTED, ", ".join(failing)) if failing else Answer(CONSISTENT, "")
+        failing = [
+            f"{label(name)} p = {cell.mean:g} ({test})" for name, test, cell in ps if cell and cell.mean >= self.p_below
+        ]
+        if failing:
+            return Answer(CONTRADICTED, ", ".join(failing))
+        equal = [label(name) for name, cell in others if cell.mean == own.mean]
+        if equal:
+            return Answer(CANNOT_TELL, f"{at}: {own.mean:g} as {', '.join(equal)}")
+        return Answer(CONSISTENT if all(cell for *_, cell in ps) else CANNOT_TELL, "")
 
     def _measured(self, evidence: Evidence, block: Block, rows: list[Row]) -> Answer:
         pairs = self._pairs(evidence, block, rows)
@@ -238,7 +241,8 @@ class Insignificant(_Part):
     def _printed(self, cells: dict[Who, Printed], paper: Paper) -> Answer:
         ps = {one: paper.cell(self.table, self.ratio, self.printed_p, one) for one in self.named()[1:]}
         below = [f"{label(one)} p = {cell.mean:g}" for one, cell in ps.items() if cell and cell.mean <= self.p_above]
-        return Answer(CONTRADICTED if below else CONSISTENT, ", ".join(below))
+        told = CONSISTENT if all(ps.values()) else CANNOT_TELL
+        return Answer(CONTRADICTED if below else told, ", ".join(below))
 
     def _measured(self, evidence: Evidence, block: Block, rows: list[Row]) -> Answer:
         pairs = self._pairs(evidence, block, rows)
@@ -255,7 +259,7 @@ class Insignificant(_Part):
 class Spread(_Part):
     """The row has the least, or the most, deviation over runs: beyond chance where every `spread_p` is below .05.
 
-    In a study in folds runs are not independent, and these p are too small.
+    In a study in folds runs are not independent, and these p are too small. On paper equal deviations do not tell.
     """
 
     kind: Literal["spread"]
@@ -268,13 +272,12 @@ class Spread(_Part):
     def _printed(self, cells: dict[Who, Printed], paper: Paper) -> Answer:
         mine, *others = cells.items()
         sign = -1 if self.most else 1
+        at = f"{place(self.metric, self.ratio)}: {label(mine[0])} SD {mine[1].std:g}"
         losing = [f"{label(one)} SD {cell.std:g}" for one, cell in others if sign * (cell.std - mine[1].std) < 0]
-        text = (
-            f"{place(self.metric, self.ratio)}: {label(mine[0])} SD {mine[1].std:g}, {', '.join(losing)}"
-            if losing
-            else ""
-        )
-        return Answer(CONTRADICTED if losing else CONSISTENT, text)
+        if losing:
+            return Answer(CONTRADICTED, f"{at}, {', '.join(losing)}")
+        equal = [label(one) for one, cell in others if cell.std == mine[1].std]
+        return Answer(CANNOT_TELL, f"{at} as {', '.join(equal)}") if equal else Answer(CONSISTENT, "")
 
     def _measured(self, evidence: Evidence, block: Block, rows: list[Row]) -> Answer:
         values = evidence.values(self.table, block, rows, self.ours)
