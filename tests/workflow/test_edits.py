@@ -32,7 +32,8 @@ OWN = {**WIDE, "datasets": {"custom": {"table": "own.csv"}, "msld_v2": {"downloa
 # The configuration, what is derived from it for the settings of jobs, and what plans them.
 SETTINGS = r"config(\..+)?|digest|plan|reporting\.(catalogue\w*|study_facts|entries)"
 # What starts a stage or a run and keeps its record, and stages that no job of the study runs.
-AROUND = r"__main__|drivers|failures|provenance|slurm|stages\.(describe_config|write_readme)|reporting\.config_reference"
+AROUND = r"__main__|drivers|failures|provenance|slurm"
+AROUND += r"|stages\.(describe_config|write_readme)|reporting\.config_reference"
 # An edit of these shall not fetch gigabytes again, and what is fetched has a hash.
 DOWNLOADS = r"stages\.(download_\w+|fetch_weights)|training\.(hub|weights)"
 DOWNLOADS += r"|data\.(archives|disk|download|http_answers|kaggle|transfer|\w+_source)"
