@@ -41,7 +41,6 @@ bench: $(STAMP)
 	python -m tests.benchmarks.section
 	python -m tests.benchmarks.evaluation
 	python -m tests.benchmarks.overhead --tiny
-	python -m tests.benchmarks.planning
 	python -m tests.benchmarks.stacked
 	python -m tests.benchmarks.weights
 	python -m tests.benchmarks.meta_weight_net
@@ -51,6 +50,7 @@ bench: $(STAMP)
 	python -m tests.benchmarks.implicit_gradient
 	python -m tests.benchmarks.decoding
 	python -m tests.benchmarks.phantom
+	python -m tests.benchmarks.planning
 
 schema: $(STAMP)
 	python -m fossil describe_config --settings '{}' \

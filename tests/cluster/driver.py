@@ -9,20 +9,33 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from tests.cluster.one_node import queue, run, wait_until
+from tests.cluster.one_node import queue, wait_until
 from tests.workflow.study import TINY, Study
 
 PROFILE = "workflow/profiles/slurm"
+# How long a Snakemake may take to its end, on a slow machine that other tests keep busy.
+SECONDS = 1500
 # The waits of the profile are those of a large cluster.
 SOON = ("--slurm-init-seconds-before-status-checks", "5", "--latency-wait", "10")
+# No option changes that Snakemake waits ten seconds longer before each further look at its jobs.
+OFTEN = """
+import sys
+from snakemake.cli import main
+from snakemake_interface_executor_plugins.executors.remote import RemoteExecutor
+
+RemoteExecutor.next_seconds_between_status_checks = property(lambda self: 2, lambda self, seconds: None)
+main(sys.argv[1:])
+"""
 RUNS = [f"results/phantom/runs/{method}-baseline/fold{fold}-seed1" for method in ("erm", "fossil") for fold in (0, 1)]
 RUN = RUNS[0]
+# Those that wait for no other.
+READY = [*RUNS[:2], *(name.replace("/erm-", "/focal-") for name in RUNS[:2])]
 
 
 def config(**training: Any) -> dict[str, Any]:
@@ -31,10 +44,9 @@ def config(**training: Any) -> dict[str, Any]:
 
 
 def command(study: Study, *arguments: str, profile: str = PROFILE) -> list[str]:
-    """Snakemake as a user calls it, with the study's configuration."""
+    """Snakemake as a user calls it, with the study's configuration, but that it looks after its jobs often."""
     (study.root / "tiny.yaml").write_text(yaml.safe_dump(study.config))
-    program = [sys.executable, "-m", "snakemake"]
-    return [*program, *arguments, "--workflow-profile", profile, *SOON, "--configfile", "tiny.yaml"]
+    return [sys.executable, "-c", OFTEN, *arguments, "--workflow-profile", profile, *SOON, "--configfile", "tiny.yaml"]
 
 
 @contextmanager
@@ -54,7 +66,7 @@ def driven(study: Study, *arguments: str, profile: str = PROFILE) -> Iterator[su
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGINT)
-            process.wait(60)
+            process.wait(300)
         log.close()
 
 
@@ -64,11 +76,11 @@ def submit(study: Study, *arguments: str, profile: str = PROFILE) -> str:
         return finish(study, process)
 
 
-def finish(study: Study, process: subprocess.Popen[str], *, seconds: float = 600) -> str:
-    """Wait for a Snakemake that shall succeed; gives what it printed."""
-    status = process.wait(seconds)
+def finish(study: Study, process: subprocess.Popen[str], *, status: int = 0) -> str:
+    """Wait for a Snakemake that shall succeed, or end with another status; gives what it printed."""
+    ended = process.wait(SECONDS)
     said = said_by(study)
-    assert status == 0, said
+    assert ended == status, said
     return said
 
 
@@ -82,13 +94,25 @@ def hold_training(study: Study) -> str:
 
     Slurm wakes it before it ends it.
     """
+    wait_until(lambda: trainings(study), what="the training has begun")
+    process = trainings(study)[0]
     checkpoint = study.root / RUN / "checkpoint.safetensors"
-    wait_until(lambda: checkpoint.exists() and queue("RUNNING"), what=f"{checkpoint} is there")
-    processes = run("pgrep", "--full", f"^python -m fossil train_fold .*{RUN}/run.json").split()
-    (process,) = [found for found in processes if Path(f"/proc/{found}/cwd").readlink() == study.root]
-    os.kill(int(process), signal.SIGSTOP)
-    (job,) = queue("RUNNING")
+    wait_until(checkpoint.exists, pause=0.01, what=f"{checkpoint} is there")
+    os.kill(process, signal.SIGSTOP)
+    (job,) = queue("RUNNING", study.root)
     return job
+
+
+def trainings(study: Study) -> list[int]:
+    """Processes that train in the study's folder, oldest first: what a process starts looks the same for a moment."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        # A process may end meanwhile.
+        with suppress(OSError):
+            words = (folder / "cmdline").read_bytes().decode().split("\0")
+            if words[:4] == ["python", "-m", "fossil", "train_fold"] and (folder / "cwd").readlink() == study.root:
+                found.append(int(folder.name))
+    return sorted(found)
 
 
 def without_run(study: Study) -> Study:

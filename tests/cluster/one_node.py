@@ -15,22 +15,31 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
+
+from filelock import FileLock
 
 from tests.requirements import do_without, require_program
 
 CONFIGURATION = Path("/etc/slurm")
+# Held by the tests whose Slurm this is: those of another checkout on this machine wait for its end.
+LOCK = Path("/run/lock/fossil-tests-slurm.lock")
+SECONDS_FOR_OTHER_TESTS = 3600
 HEAD = "# Written by FOSSIL's tests; they overwrite this file.\n"
 NODE = "node"
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "scancel")
 FILES = ("slurm.conf", "gres.conf", "cgroup.conf")
 DAEMONS = ("slurmd", "slurmctld")
+_T = TypeVar("_T")
+# Nothing here may depend on how busy the machine is: what waits for an answer or an end waits long, and goes on at once
+# when it comes. A job that is put back into the queue waits for as long as credentials last.
 SLURM_CONF = """\
 ClusterName=test
 SlurmctldHost={host}(127.0.0.1)
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
-AuthInfo=cred_expire=20
+AuthInfo=cred_expire=40
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool
 SlurmctldPidFile={folder}/slurmctld.pid
@@ -48,13 +57,17 @@ SchedulerParameters=sched_interval=1,sched_min_interval=0,bf_interval=1
 ReturnToService=2
 MaxArraySize=100
 MinJobAge=86400
-KillWait=10
+MessageTimeout=60
+TCPTimeout=30
+BatchStartTimeout=60
+UnkillableStepTimeout=300
+KillWait=60
 MpiDefault=none
 GresTypes=gpu
 NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 CPUs=8 RealMemory=32000 Gres=gpu:2
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
-PartitionName=main Nodes={node} Default=YES MaxTime=INFINITE State=UP GraceTime=10
+PartitionName=main Nodes={node} Default=YES MaxTime=INFINITE State=UP GraceTime=60
 PartitionName=gpu Nodes={node} MaxTime=INFINITE State=UP
 PartitionName=urgent Nodes={node} MaxTime=INFINITE State=UP PriorityTier=10
 """
@@ -75,20 +88,26 @@ def one_node(folder: Path) -> Iterator[None]:
         require_program(program)
     if os.geteuid() != 0:
         do_without("starting Slurm takes the superuser")
+    LOCK.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(LOCK, timeout=SECONDS_FOR_OTHER_TESTS):
+        _require_no_other_slurm()
+        munge_is_ours = not _is_alive("munged")
+        try:
+            _write_configuration(folder)
+            _start(folder)
+            yield
+        finally:
+            _end(*DAEMONS, *(["munged"] if munge_is_ours else []))
+            for name in FILES:
+                (CONFIGURATION / name).unlink(missing_ok=True)
+
+
+def _require_no_other_slurm() -> None:
     found = [CONFIGURATION / name for name in FILES if (CONFIGURATION / name).exists()]
     others = [path for path in found if not path.read_text(errors="replace").startswith(HEAD)]
     # Daemons of an earlier test that was killed have left its configuration here.
     if others or (not found and any(map(_is_alive, DAEMONS))):
         do_without(f"a Slurm of this machine is here: {', '.join(map(str, others or DAEMONS))}")
-    _write_configuration(folder)
-    munge_is_ours = not _is_alive("munged")
-    try:
-        _start(folder)
-        yield
-    finally:
-        _end(*DAEMONS, *(["munged"] if munge_is_ours else []))
-        for name in FILES:
-            (CONFIGURATION / name).unlink(missing_ok=True)
 
 
 def _write_configuration(folder: Path) -> None:
@@ -155,14 +174,16 @@ def jobs() -> list[dict[str, str]]:
     return [dict(re.findall(r"(\S+?)=(.*?)(?= \S+?=|$)", line)) for line in shown.splitlines() if "JobId=" in line]
 
 
-def queue(state: str) -> list[str]:
-    """Numbers of the jobs in a state, such as RUNNING."""
-    return run("squeue", "--noheader", "--states", state, "--format", "%i").split()
+def queue(state: str, folder: Path, show: str = "%i") -> list[str]:
+    """Numbers of the jobs in a state, such as RUNNING, that were submitted from a folder; or what else to show."""
+    lines = run("squeue", "--array", "--noheader", "--states", state, "--format", f"%Z|{show}").splitlines()
+    return [line.removeprefix(f"{folder}|") for line in lines if line.startswith(f"{folder}|")]
 
 
-def wait_until(condition: Callable[[], object], *, seconds: float = 180, what: str = "") -> None:
-    """Wait for what another process does."""
+def wait_until(condition: Callable[[], _T], *, what: str, seconds: float = 400, pause: float = 0.2) -> _T:
+    """Wait for what another process does; gives what was waited for."""
     end = time.monotonic() + seconds
-    while not condition():
+    while not (found := condition()):
         assert time.monotonic() < end, f"waited {seconds:g} s in vain: {what}"
-        time.sleep(0.2)
+        time.sleep(pause)
+    return found

@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import chdir
 from pathlib import Path
@@ -244,21 +243,36 @@ def test_files_whose_restoring_was_cut_off_are_refused_by_snakemake_until_they_a
     assert toy.planned() == []
 
 
+# A push that is killed when it has placed twenty objects in the remote, and would have placed more.
+KILLED_PUSH = """
+import os, signal, sys
+from dvc.cli import main
+
+placed = set()
+
+
+def watch(event, arguments):
+    if event == "os.rename" and os.fspath(arguments[1]).startswith(sys.argv[1]):
+        placed.add(arguments[1])
+        if len(placed) == 20:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+sys.addaudithook(watch)
+sys.exit(main(["push", "--jobs", "1"]))
+"""
+
+
 def test_after_a_push_that_was_killed_nothing_is_restored_until_another_push_completes_it(toy: Toy) -> None:
     many = toy.root / "results/tables/many"
     many.mkdir()
-    for number in range(1000):
+    for number in range(100):
         (many / f"{number}.txt").write_text(f"{number}\n")
     toy.publish()
     toy.commit()
-    shutil.rmtree(toy.root.parent / "remote")
-    command = [sys.executable, "-m", "dvc", "push", "--jobs", "1"]
-    push = subprocess.Popen(command, cwd=toy.root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    objects = toy.root.parent / "remote/files/md5"
-    while push.poll() is None and len(list(objects.glob("*/*"))) < 20:
-        time.sleep(0.001)
-    push.send_signal(signal.SIGKILL)
-    assert push.wait() == -signal.SIGKILL
+    remote = toy.root.parent / "remote"
+    shutil.rmtree(remote)
+    toy.run(sys.executable, "-c", KILLED_PUSH, str(remote), expected=-signal.SIGKILL)
     clone = toy.clone()
     with pytest.raises(VersionError, match=r"neither in DVC's cache nor in a remote: .*results/tables\b.*Nothing was"):
         clone.restore()

