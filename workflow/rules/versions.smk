@@ -52,7 +52,9 @@ rule publish:
             trainings=training_groups(),
             own=OWN_FILES,
             withheld=[] if CONFIG.publish.own_images else expand("data/processed/{dataset}", dataset=OWN_DATA),
-            showing=[f"results/figures/dataset-{in_print(name)}.{kind}" for name in OWN_DATA for kind in ("pdf", "png")],
+            showing=[
+                f"results/figures/dataset-{in_print(name)}.{kind}" for name in OWN_DATA for kind in ("pdf", "png")
+            ],
             allow_uncommitted=CONFIG.publish.allow_uncommitted,
         ),
         results=lambda wildcards: "results",
