@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -63,19 +64,41 @@ def test_the_regret_of_an_untuned_row_on_photographs_is_the_static_one() -> None
 
 def test_a_p_is_judged_by_the_side_of_the_level() -> None:
     runs = {"fossil": np.arange(8) / 100 + 0.8, "erm": np.arange(8) / 200 + 0.7}
-    lines = printed(("ERM", "p_wilcoxon", "0.016", ""), ("ERM", "p_permutation", "0.525", ""))
-    judged = judge_numbers(lines, measured(runs))
+    lines = printed(
+        *(("ERM", "p_wilcoxon", "0.016", ""), ("ERM", "p_permutation", "0.525", "")), table="synthetic-results"
+    )
+    judged = judge_numbers(lines, with_p(runs))
     assert list(judged["verdict"]) == [SAME_SIDE, OTHER_SIDE]
     assert list(judged["measured"]) == pytest.approx([2 / 2**8] * 2)
 
 
 def test_a_p_of_runs_too_few_for_one_below_the_level_says_nothing() -> None:
-    # Four pairs give at least 2/2^4 = .125, so that they are on the same side as .125 whatever the data.
+    # Four pairs give at least 2/2^4 = .125, so that they are on the same side as .125, and not on that of .01, whatever
+    # the data.
     runs = {"fossil": np.arange(4) / 100 + 0.8, "erm": np.arange(4) / 200 + 0.7}
-    judged = judge_numbers(
-        printed(("ERM", "p_wilcoxon", "0.125", ""), ("ERM", "p_permutation", "0.01", "")), measured(runs)
+    lines = printed(
+        *(("ERM", "p_wilcoxon", "0.125", ""), ("ERM", "p_permutation", "0.01", "")), table="synthetic-results"
     )
-    assert list(judged["verdict"]) == [EMPTY, OTHER_SIDE]
+    assert list(judge_numbers(lines, with_p(runs))["verdict"]) == [EMPTY, EMPTY]
+
+
+def test_a_p_is_of_the_comparison_that_the_paper_prints_whatever_rows_are_compared_with_here() -> None:
+    runs = {"static": np.arange(8) / 100 + 0.75, "fossil": np.arange(8) / 100 + 0.8, "erm": np.arange(8) / 200 + 0.7}
+    evidence = with_p(runs)
+    assert evidence.tables["synthetic-results"].blocks[0].reference.endswith("static-baseline")
+    lines = printed(
+        *(("ERM", "p_wilcoxon", "0.016", ""), ("STATIC", "p_wilcoxon", "0.016", "")), table="synthetic-results"
+    )
+    assert list(judge_numbers(lines, evidence)["measured"]) == pytest.approx([2 / 2**8] * 2)
+    without = with_p({"static": runs["static"], "erm": runs["erm"]})
+    assert set(judge_numbers(lines, without)["verdict"]) == {NOT_RUN}
+
+
+def with_p(runs: dict[str, np.ndarray]) -> Evidence:
+    """Evidence of a table of the paper that prints p-values, which are against FOSSIL."""
+    names = {method: "FOSSIL (ours)" if method == "fossil" else method.upper() for method in runs}
+    evidence = measured(runs, names=names)
+    return replace(evidence, tables={"synthetic-results": evidence.tables[TABLE]})
 
 
 def test_the_nearest_reading_stands_beside_the_default_one() -> None:

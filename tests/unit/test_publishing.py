@@ -143,7 +143,10 @@ def test_what_is_made_of_images_of_ones_own_is_withheld_and_the_images_are_never
     toy: Toy, capsys: pytest.CaptureFixture[str]
 ) -> None:
     images = ["data/raw/toy", "data/raw/toy.json"]
-    toy.publish(own=images, withheld=["data/processed/toy"], showing=["results/figures/toy.png"])
+    (toy.root / "results/figures").mkdir()
+    (toy.root / "results/figures/toy.png").touch()
+    showing = ["results/figures/toy.png", "results/paper/paper.pdf"]
+    toy.publish(own=images, withheld=["data/processed/toy"], showing=showing)
     said = capsys.readouterr().err
     assert "Not published, for they hold your images: data/processed/toy.\n" in said
     assert "Published, though they show some of your images: results/figures/toy.png.\n" in said

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import uuid
 from pathlib import Path
 
 from filelock import FileLock
@@ -17,6 +18,11 @@ from fossil.logs import say
 
 _LOCKS = Path(".snakemake/fossil")
 _SNAKEMAKES = Path(".snakemake/locks")
+
+
+def name_run() -> None:
+    """Give the run that this process drives a name of its own, which its jobs find in the environment."""
+    os.environ[RUN] = uuid.uuid4().hex
 
 
 def hold_lock(folder: Path) -> FileLock:

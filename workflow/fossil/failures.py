@@ -24,8 +24,9 @@ _OF_THE_MACHINE = {
 }
 # Errors for a GPU that fails or is gone are known by their names, so that a stage without torch need not import it.
 _DEVICE_ERRORS = {"AcceleratorError", "DeviceError"}
-# Where a kernel looks past the end of a tensor, it will again, on whatever GPU.
-_OF_THE_CODE = "device-side assert"
+# Where a kernel looks past the end of a tensor, it will again, on whatever GPU; nor does another try change how much memory
+# it needs, or for which GPUs torch was built.
+_OF_THE_CODE = re.compile(r"device-side assert|out of memory|no kernel image")
 # Some faults are plain errors at run time that only their words tell: no memory or threads left, a GPU that fails.
 _WORDS = re.compile(
     r"DefaultCPUAllocator: (can't allocate|not enough) memory|can't start new thread"
@@ -41,7 +42,7 @@ def is_mended_by_another_try(error: BaseException) -> bool:
     if isinstance(error, OSError):
         return error.errno in _OF_THE_MACHINE or isinstance(error, (ConnectionError, TimeoutError))
     if type(error).__name__ in _DEVICE_ERRORS:
-        return _OF_THE_CODE not in str(error)
+        return _OF_THE_CODE.search(str(error)) is None
     if isinstance(error, RuntimeError):
         return _WORDS.search(str(error)) is not None
     return isinstance(error, MemoryError)

@@ -76,7 +76,8 @@ def cancel_jobs_of(folder: Path, *, say: Callable[[str], object], seconds: float
     # Of a job that has ended meanwhile it fails; whether all have is seen below.
     subprocess.run(["scancel", *found], capture_output=True, check=False)  # noqa: S603, S607
     end = time.monotonic() + seconds
-    while left := jobs_of(folder):
+    # Another run may start meanwhile, and submit jobs of its own.
+    while left := sorted({*found} & {*jobs_of(folder)}):
         if time.monotonic() > end:
             raise QueueError(
                 f"after {seconds:.0f} s these jobs of an earlier run in {folder} are still in the queue: "

@@ -1,8 +1,6 @@
 # Helpers on where jobs run: what they ask for, how fast they are submitted, what a run that was killed left in a queue.
 
-import uuid
-
-from fossil.drivers import hold_lock
+from fossil.drivers import hold_lock, name_run
 from fossil.slurm import cancel_jobs_of_killed_runs
 
 # GPUs of a job that trains or applies a model of images, for which it says device=1 as well: on a cluster the first is
@@ -11,7 +9,7 @@ GPUS = 0 if IMAGES.training.accelerator == "cpu" else 1
 
 # Jobs of this run take its name from here, submitted ones included: one that failed by an error of its own ends at once when it is tried again.
 if workflow.is_main_process:
-    os.environ["FOSSIL_RUN"] = uuid.uuid4().hex
+    name_run()
 
 
 def scaled(amount):

@@ -53,7 +53,8 @@ rule publish:
             own=OWN_FILES,
             withheld=[] if CONFIG.publish.own_images else expand("data/processed/{dataset}", dataset=OWN_DATA),
             showing=[
-                f"results/figures/dataset-{in_print(name)}.{kind}" for name in OWN_DATA for kind in ("pdf", "png")
+                *(f"results/figures/dataset-{in_print(name)}.{kind}" for name in OWN_DATA for kind in ("pdf", "png")),
+                "results/paper/paper.pdf",
             ],
             allow_uncommitted=CONFIG.publish.allow_uncommitted,
         ),

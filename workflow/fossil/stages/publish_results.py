@@ -30,7 +30,7 @@ class Settings(Strict):
     own, withheld : list of str
         Files and folders of the user's that were read, and what is made of them and stays here.
     showing : list of str
-        Figures that show some of the user's images, and are published.
+        Figures and documents that show some of the user's images, and are published where they were made.
     """
 
     configuration: dict[str, Any]
@@ -76,7 +76,8 @@ def run(
         say(f"Among them of other runs or of yours: {shown(version['not_of_this_run'])}.")
     if version["withheld"]:
         say(f"Not published, for they hold your images: {shown(version['withheld'])}.")
-        say(f"Published, though they show some of your images: {shown(settings.showing)}.")
+        showing = [path for path in settings.showing if Path(path).exists()]
+        say(f"Published, though they show some of your images: {shown(showing)}.")
     say(_next(changed))
 
 

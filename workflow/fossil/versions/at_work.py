@@ -59,7 +59,10 @@ def require_made(units: Sequence[Path]) -> None:
 
 
 def _at_work(lock: Path) -> str:
-    return f"{lock}: another Snakemake is at work here; wait for it, or, after a crash, say snakemake --unlock"
+    return (
+        f"{lock}: another Snakemake is at work here; wait for it, or, after a crash, say snakemake --unlock and, where "
+        "the file is still there then, delete it"
+    )
 
 
 def _jobs() -> list[str]:

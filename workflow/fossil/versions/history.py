@@ -10,6 +10,9 @@ from pathlib import Path
 from fossil.versions.commands import git
 from fossil.versions.pointers import VERSION, Pointer, holds_object, listed_files
 
+# And no stash, which is soon dropped.
+_BRANCHES_AND_TAGS = ("--branches", "--tags", "--remotes")
+
 
 def hashes_in_commits(cache: Path) -> set[str]:
     """MD5 of every file of every version that is in some commit of any branch or tag, as far as the cache can tell."""
@@ -21,7 +24,9 @@ def hashes_in_commits(cache: Path) -> set[str]:
 
 
 def _pointers() -> Iterator[Pointer]:
-    commits = git("log", "--all", "--full-history", "-m", "--diff-filter=AM", "--format=%H", "--", str(VERSION))
+    commits = git(
+        "log", *_BRANCHES_AND_TAGS, "--full-history", "-m", "--diff-filter=AM", "--format=%H", "--", str(VERSION)
+    )
     for commit in dict.fromkeys(commits.split()):
         with suppress(json.JSONDecodeError):  # committed in the middle of a merge
             files = json.loads(git("show", f"{commit}:{VERSION}"))["files"]

@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from fossil.files import read_json
 from fossil.versions.commands import VersionError
 
 POINTED = (Path("data/raw"), Path("data/raw/weights"), Path("data/processed"), Path("results"))
@@ -63,6 +64,22 @@ class Fault:
 def pointer_of(path: Path) -> Path:
     """File that stands in Git for a tracked file or folder."""
     return path.with_name(f"{path.name}.dvc")
+
+
+def read_version() -> dict[str, Any] | None:
+    """Read the record of the version that is here; None where there is none.
+
+    Raises
+    ------
+    VersionError
+        Where it is not as it was written, as in the middle of a merge.
+    """
+    if not VERSION.exists():
+        return None
+    try:
+        return read_json(VERSION)
+    except json.JSONDecodeError:
+        raise VersionError(f"{VERSION} is no record: git checkout the one that you want, then try again") from None
 
 
 def unit_of(path: Path) -> Path | None:

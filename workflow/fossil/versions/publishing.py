@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from fossil.files import read_json, sha256, write_json, write_text
+from fossil.files import sha256, write_json, write_text
 from fossil.versions.at_work import require_made, require_no_other_run
 from fossil.versions.commands import VersionError, cache_folder, dvc, git, shown
 from fossil.versions.job_records import needed_files, read_job_records, records_as_lines
@@ -21,6 +21,7 @@ from fossil.versions.pointers import (
     Pointer,
     pointer_of,
     read_pointer,
+    read_version,
     unit_of,
 )
 
@@ -117,7 +118,7 @@ def _is_within(path: Path, places: Sequence[Path]) -> bool:
 
 def _listed(own: Sequence[Path]) -> list[Path]:
     """Pointers of the version whose record is here, but for those that may be the user's own by now."""
-    listed = [Path(path) for path in read_json(VERSION)["files"]] if VERSION.exists() else []
+    listed = [Path(path) for path in (read_version() or {"files": {}})["files"]]
     return [
         pointer_of(path)
         for path in listed
@@ -184,9 +185,9 @@ def _others(units: Sequence[Path], made: set[str]) -> list[str]:
 
 def _write_version(record: Mapping[str, Any]) -> None:
     """Write the record, unless the one that is here tells the same of the same results."""
-    if VERSION.exists() and _lasting(read_json(VERSION)) == _lasting(record):
-        return
-    write_json(VERSION, record)
+    known = read_version()
+    if known is None or _lasting(known) != _lasting(record):
+        write_json(VERSION, record)
 
 
 def _lasting(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fossil.files import read_json, sha256
+from fossil.files import sha256
 from fossil.versions.at_work import require_no_snakemake
 from fossil.versions.commands import VersionError, cache_folder, dvc, shown
 from fossil.versions.history import hashes_in_commits
@@ -31,6 +31,7 @@ from fossil.versions.pointers import (
     listed_files,
     pointer_of,
     read_pointer,
+    read_version,
 )
 
 
@@ -74,11 +75,12 @@ def restore() -> tuple[dict[str, Any], int]:
 
 
 def _read_version() -> dict[str, Any]:
-    if not VERSION.exists():
+    version = read_version()
+    if version is None:
         raise VersionError(
             f"{VERSION} is not here: this commit has no published results. git log -- {VERSION} lists those that have"
         )
-    return read_json(VERSION)
+    return version
 
 
 def _require_same(version: dict[str, Any], pointers: Sequence[Pointer]) -> None:

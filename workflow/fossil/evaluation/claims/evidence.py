@@ -142,7 +142,7 @@ class Evidence:
             p=p_wilcoxon if ratio is None else of_t["p"],
             p_wilcoxon=p_wilcoxon,
             p_permutation=float(flip_p(units[None], self.statistics)[0][0]),
-            smallest_p=min(1.0, 2.0 ** (1 - int((units != 0).sum()))) if ratio is None else 0.0,
+            smallest_p=2.0 ** (1 - len(units)) if ratio is None else 0.0,
         )
 
 

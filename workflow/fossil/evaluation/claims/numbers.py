@@ -11,7 +11,7 @@ import pandas as pd
 from fossil.config import Block, Row
 from fossil.config.image_blocks import PRINTED_METHODS
 from fossil.config.tuning import Candidate, Search, option_at
-from fossil.evaluation.claims.evidence import Evidence
+from fossil.evaluation.claims.evidence import Evidence, row_of
 from fossil.evaluation.claims.measured import SWEEP
 from fossil.evaluation.claims.verdicts import BEYOND, EMPTY, NOT_RUN, OTHER_SIDE, SAME_SIDE, WITHIN_1, WITHIN_2
 from fossil.evaluation.reported import Who, printed_number
@@ -31,6 +31,13 @@ _P_METRICS = {
     "p_permutation": ("balanced_accuracy", "p_permutation"),
     "p_aurc": ("area_under_regret_curve", "p_wilcoxon"),
 }
+_PRINTED_REFERENCE: dict[str, Who] = {
+    "synthetic-results": ("FOSSIL (ours)", ""),
+    "difficulty-defs": ("Softmax", ""),
+    "final-tuning": ("FOSSIL", "tuned"),
+}
+"""The row that the p-values of a table compare with."""
+
 _PRINTED_AS_ERROR = ("synthetic-results", "synthetic-main", "robustness-difficulty", "difficulty-defs")
 """Tables whose dynamic regret is 1 - balanced accuracy within .02."""
 
@@ -109,13 +116,14 @@ def _cell(entry: dict[str, str], block: Block, row: Row, evidence: Evidence) -> 
     named = {"row": f"{block.name}: {row.label}"}
     if metric in _P_METRICS:
         ours, which = _P_METRICS[metric]
-        reference = next(one for one in block.rows if one.key == block.reference)
+        reference = row_of(block, _PRINTED_REFERENCE[table])
+        if reference is None:
+            return named | {"n": 0}
         pairs = evidence.pairs(table, block, reference, row, ours)
         p = getattr(pairs, which)
         both = {p < ALPHA, printed_number(entry["mean"]) < ALPHA}
-        verdict = NOT_RUN if np.isnan(p) else SAME_SIDE if len(both) == 1 else OTHER_SIDE
-        if verdict == SAME_SIDE and 2.0 ** (1 - pairs.n) >= ALPHA:
-            verdict = EMPTY
+        side = SAME_SIDE if len(both) == 1 else OTHER_SIDE
+        verdict = NOT_RUN if np.isnan(p) else EMPTY if 2.0 ** (1 - pairs.n) >= ALPHA else side
         how = f"of {ours.replace('_', ' ')}; the paper does not say of which metric"
         difference = p - printed_number(entry["mean"])
         return named | {"measured": p, "n": pairs.n, "difference": difference, "verdict": verdict, "how": how}

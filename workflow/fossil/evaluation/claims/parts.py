@@ -250,8 +250,10 @@ class Insignificant(_Part):
             return Answer(NOT_RUN, "no complete pairs of runs")
         text = [f"{row.label} p {p_text(pair.p)}" for row, pair in zip(rows[1:], pairs, strict=True)]
         shown = f"{place(self.ours, self.ratio)}, n {pairs[0].n}: {', '.join(text)}"
-        least = min(pair.smallest_p for pair in pairs)
-        if any(np.isnan(pair.p) for pair in pairs) or least > self.p_above:
+        if any(np.isnan(pair.p) for pair in pairs):
+            return Answer(NOT_RUN, shown)
+        least = max(pair.smallest_p for pair in pairs)
+        if least > self.p_above:
             return Answer(NOT_RUN, f"{shown}; p cannot be below {least:g}, whatever the data")
         return Answer(HELD if all(pair.p > self.p_above for pair in pairs) else NOT_HELD, shown)
 
@@ -271,6 +273,8 @@ class Spread(_Part):
 
     def _printed(self, cells: dict[Who, Printed], paper: Paper) -> Answer:
         mine, *others = cells.items()
+        if any(np.isnan(cell.std) for cell in cells.values()):
+            return Answer(CANNOT_TELL, "")
         sign = -1 if self.most else 1
         at = f"{place(self.metric, self.ratio)}: {label(mine[0])} SD {mine[1].std:g}"
         losing = [f"{label(one)} SD {cell.std:g}" for one, cell in others if sign * (cell.std - mine[1].std) < 0]
