@@ -24,8 +24,8 @@ _OF_THE_MACHINE = {
 }
 # Errors for a GPU that fails or is gone are known by their names, so that a stage without torch need not import it.
 _DEVICE_ERRORS = {"AcceleratorError", "DeviceError"}
-# Where a kernel looks past the end of a tensor, it will again, on whatever GPU; nor does another try change how much memory
-# it needs, or for which GPUs torch was built.
+# Where a kernel looks past the end of a tensor, it will again, on whatever GPU; nor does another try change how much
+# memory it needs, or for which GPUs torch was built.
 _OF_THE_CODE = re.compile(r"device-side assert|out of memory|no kernel image")
 # Some faults are plain errors at run time that only their words tell: no memory or threads left, a GPU that fails.
 _WORDS = re.compile(
