@@ -19,7 +19,7 @@ from fossil.reporting.tables.study import TESTED, study_table
 from tests.unit.table_runs import as_metrics, cells, compiles
 
 REPORTED = Path(__file__).parents[2] / "workflow" / "reported.csv"
-PHOTOGRAPHS = {"pad_ufes_20": {"root": "somewhere"}}
+PHOTOGRAPHS = {"pad_ufes_20": {"root": "somewhere"}, "msld_v2": {"root": "elsewhere"}}
 FEW = ["erm", "focal", "fossil"]
 P_SHOWN = ["wilcoxon", "wilcoxon_holm", "corrected_t", "corrected_t_holm"]
 
@@ -72,7 +72,7 @@ def test_the_corrected_t_stands_beside_wilcoxons_p_and_fits_the_page(tmp_path: P
     compiles(tex, tmp_path)
 
 
-@pytest.mark.parametrize("name", ["final-tuning", "internal-regret"])
+@pytest.mark.parametrize("name", ["final-tuning", "internal-regret", "external-validation"])
 def test_every_method_and_variant_in_folds_beside_the_papers_numbers_fits_a_page(name: str, tmp_path: Path) -> None:
     images = {"variants": ["baseline", "printed", "tuned", "equal-budget"]}
     _, tex = tabulated(name, images, {"datasets": PHOTOGRAPHS})
