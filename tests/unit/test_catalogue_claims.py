@@ -93,6 +93,8 @@ def test_whatever_differs_from_the_papers_synthetic_protocol_is_told(values: dic
 
 def test_what_chooses_rows_alone_and_the_papers_own_defaults_are_no_departure() -> None:
     assert protocol(load_config({"synthetic": {"methods": ["erm", "fossil"]}}), "synthetic-main") == ""
+    seeds = list(reversed(Config().synthetic.seeds))
+    assert protocol(load_config({"synthetic": {"seeds": seeds}}), "synthetic-main") == ""
     linear = {"methods": {"curriculum": {"temperature": {"schedule": "linear_decay"}}}}
     assert protocol(load_config(linear), "synthetic-main") == ""
 

@@ -69,8 +69,10 @@ def protocol(config: Config, study: str) -> str:
     """Say how the runs of a study differ from the paper's protocol; "" where they do not."""
     if study in (internal_study(config), f"{config.external_dataset}-transfer", f"{config.external_dataset}-refit"):
         return _said([*_of_images(config), *_of_options(config, config.images.methods)])
-    ours = config.synthetic.model_dump(mode="json", exclude=set(_ROWS_ONLY))
-    paper = SyntheticStudy().model_dump(mode="json", exclude=set(_ROWS_ONLY))
+    ours, paper = (
+        study.model_dump(mode="json", exclude=set(_ROWS_ONLY)) | {"seeds": sorted(study.seeds)}
+        for study in (config.synthetic, SyntheticStudy())
+    )
     # Some studies train these two whatever the methods are.
     methods = {*config.synthetic.methods, "erm", "fossil"}
     return _said([*_differing(ours, paper), *_of_options(config, methods)])
