@@ -14,11 +14,11 @@ from torch import Tensor
 
 from fossil.config import METHODS, BilevelOptions, FossilOptions, MetaWeightNetOptions
 from fossil.hypergradient import conjugate_gradient, gradient, per_sample_jvp, sensitivities
+from fossil.hypergradient.problem import Vector
+from fossil.hypergradient.upper_level import BilevelWeights
 from fossil.methods.base import Batch, Lookahead, Progress, make_method
 from fossil.methods.fossil import closed_form
 from fossil.methods.meta_weight_net import MetaWeightNet
-from fossil.problem import Vector
-from fossil.upper_level import BilevelWeights
 from tests.benchmarks.problems import make_perceptrons
 from tests.benchmarks.timing import parse_options, prepare
 

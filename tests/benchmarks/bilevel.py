@@ -21,8 +21,8 @@ import torch
 
 from fossil.config import BilevelOptions
 from fossil.hypergradient import gradient
-from fossil.problem import BilevelProblem
-from fossil.upper_level import BilevelWeights
+from fossil.hypergradient.problem import BilevelProblem
+from fossil.hypergradient.upper_level import BilevelWeights
 from tests.benchmarks.problems import make_convnext, make_perceptrons
 from tests.benchmarks.timing import describe, measure, milliseconds, parse_options, prepare, ratios, verdict
 

@@ -24,8 +24,8 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from fossil import provenance
-from fossil.files import write_json, write_parquet, write_tensors
+from fossil.runtime import provenance
+from fossil.runtime.files import write_json, write_parquet, write_tensors
 from tests.benchmarks.timing import parse_options
 from tests.workflow.study import REPOSITORY, Study
 

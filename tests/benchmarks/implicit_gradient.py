@@ -29,8 +29,8 @@ from torch.func import grad, hessian, jacrev
 from torch.profiler import ProfilerActivity, profile
 
 from fossil.hypergradient import conjugate_gradient, sensitivities
+from fossil.hypergradient.problem import BilevelProblem, Part, Vector
 from fossil.likelihood import cross_entropy
-from fossil.problem import BilevelProblem, Part, Vector
 from tests.benchmarks.timing import describe, measure, milliseconds, parse_options, prepare, ratios
 
 TOLERANCE = 1e-8

@@ -31,7 +31,7 @@ import pandas as pd
 from fossil.config import ImageStudy, ImageTraining, PhantomDataset
 from fossil.data.fold_data import load_fold
 from fossil.data.folds import make_folds
-from fossil.files import write_parquet, write_tensors
+from fossil.runtime.files import write_parquet, write_tensors
 from fossil.training.backbone import make_backbone
 from tests.benchmarks.marked import MARKS
 from tests.benchmarks.timing import describe, measure, milliseconds, parse_options, prepare, verdict

@@ -13,8 +13,8 @@ from torch.func import functional_call
 
 from fossil.config import PAPER_SEEDS, SyntheticScenario
 from fossil.data.synthetic import Split, make_synthetic
+from fossil.hypergradient.problem import BilevelProblem, Part, Vector
 from fossil.likelihood import cross_entropy
-from fossil.problem import BilevelProblem, Part, Vector
 from fossil.training.perceptron import StackedPerceptron, activations
 
 

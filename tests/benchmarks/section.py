@@ -27,9 +27,10 @@ from pathlib import Path
 
 import numpy as np
 
-from fossil.config import METHODS, Statistics, load_config
-from fossil.config.arms import Arm, batches
-from fossil.config.synthetic_blocks import studies
+from fossil.config import METHODS, Statistics
+from fossil.design.checks import load_config
+from fossil.design.runs import Arm, batches
+from fossil.design.synthetic_studies import studies
 from fossil.evaluation.metrics import METRICS
 from fossil.evaluation.paired_tests import flip_p
 from tests.benchmarks.timing import parse_options

@@ -19,12 +19,12 @@ import pandas as pd
 import torch
 
 from fossil.config import FossilBilevelOptions, FossilOptions, ImageTraining, MetaWeightNetOptions, NoOptions
-from fossil.files import write_csv
 from fossil.methods.base import Method
 from fossil.methods.erm import ERM
 from fossil.methods.fossil import Fossil
 from fossil.methods.fossil_bilevel import FossilBilevel
 from fossil.methods.meta_weight_net import MetaWeightNet
+from fossil.runtime.files import write_csv
 from fossil.training.device import device_name
 from tests.benchmarks.epochs import Epochs, compile_settings, make_epochs
 from tests.benchmarks.timing import parse_options, prepare

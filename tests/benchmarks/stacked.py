@@ -20,8 +20,9 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from fossil.config import PAPER_SEEDS, SyntheticScenario, SyntheticTraining, load_config
+from fossil.config import PAPER_SEEDS, SyntheticScenario, SyntheticTraining
 from fossil.data.synthetic import SyntheticData, make_synthetic
+from fossil.design.checks import load_config
 from fossil.methods.base import make_method
 from fossil.training.stacked import train_stacked
 from tests.benchmarks.timing import describe, measure, parse_options, prepare, ratios

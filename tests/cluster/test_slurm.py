@@ -15,7 +15,7 @@ from uuid import uuid4
 import pandas as pd
 import pytest
 
-from fossil.slurm import cancel_jobs_of
+from fossil.runtime.slurm import cancel_jobs_of
 from tests.cluster.driver import (
     READY,
     RUN,

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fossil.evaluation.theory import generalisation, sample_size
-from fossil.evaluation.theory.runs import describe_gaps, describe_shares, last_gaps
+from fossil.theory import generalisation, sample_size
+from fossil.theory.runs import describe_gaps, describe_shares, last_gaps
 
 COUNTS = [100.0, 200.0, 400.0, 800.0, 900.0]
 

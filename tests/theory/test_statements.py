@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from fossil.config import FossilOptions, TemperatureOptions
-from fossil.evaluation.theory import (
+from fossil.hypergradient.upper_level import BilevelWeights
+from fossil.methods.base import Progress
+from fossil.theory import (
     bilevel,
     curvature,
     generalisation,
@@ -24,7 +26,7 @@ from fossil.evaluation.theory import (
     updates,
     weights,
 )
-from fossil.evaluation.theory.equation import (
+from fossil.theory.equation import (
     Case,
     constant_options,
     make_batch,
@@ -32,9 +34,7 @@ from fossil.evaluation.theory.equation import (
     product_weights,
     trained_weights,
 )
-from fossil.methods.base import Progress
 from fossil.training.history import effective_sample_size
-from fossil.upper_level import BilevelWeights
 
 positive = st.lists(st.floats(1e-3, 1), min_size=2, max_size=30)
 

@@ -11,10 +11,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fossil.evaluation.theory import streams
-from fossil.evaluation.theory.regret import average_slope, tail_slope
-from fossil.evaluation.theory.streams import Trace
 from fossil.hypergradient import project_simplex
+from fossil.theory import streams
+from fossil.theory.regret import average_slope, tail_slope
+from fossil.theory.streams import Trace
 
 ROUNDS = 3000
 

@@ -12,9 +12,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from fossil import upper_level
 from fossil.config import FossilOptions
-from fossil.evaluation.theory import (
+from fossil.hypergradient import Solution, hessian_vector_product, upper_level
+from fossil.hypergradient.problem import BilevelProblem
+from fossil.hypergradient.upper_level import BilevelWeights
+from fossil.methods.base import Batch, Progress
+from fossil.theory import (
     bilevel,
     curvature,
     generalisation,
@@ -26,14 +29,10 @@ from fossil.evaluation.theory import (
     updates,
     weights,
 )
-from fossil.evaluation.theory.curvature import Cost
-from fossil.evaluation.theory.equation import printed_weights, trained_weights
-from fossil.evaluation.theory.statement import Statement, decide, judge, loglog_slope
-from fossil.evaluation.theory.streams import Trace
-from fossil.hypergradient import Solution, hessian_vector_product
-from fossil.methods.base import Batch, Progress
-from fossil.problem import BilevelProblem
-from fossil.upper_level import BilevelWeights
+from fossil.theory.curvature import Cost
+from fossil.theory.equation import printed_weights, trained_weights
+from fossil.theory.statement import Statement, decide, judge, loglog_slope
+from fossil.theory.streams import Trace
 
 ROUNDS = np.arange(1.0, 20_001)
 

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from fossil.config import Block, Row, Statistics
-from fossil.config.tuning import Candidate, Search
-from fossil.evaluation.claims.evidence import Evidence
-from fossil.evaluation.claims.measured import Measured
-from fossil.evaluation.reported import Paper
+from fossil.claims.evidence import Evidence
+from fossil.claims.measured import Measured
+from fossil.claims.reported import Paper
+from fossil.config import Statistics
+from fossil.design.candidates import Candidate, Search
+from fossil.design.comparisons import Block, Row
 
 TABLE = "synthetic-main"
 STATISTICS = Statistics(resamples=500)

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from fossil.config import ConfigError, load_config
+from fossil.config import ConfigError
+from fossil.design.checks import load_config
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 

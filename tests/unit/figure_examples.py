@@ -12,11 +12,12 @@ from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from fossil.config import METHODS, Block, Row
+from fossil.config import METHODS
+from fossil.design.comparisons import Block, Row
+from fossil.evaluation.external import TRANSFER_METRICS
 from fossil.evaluation.metrics import METRICS
 from fossil.evaluation.operating_point import OPERATING_METRICS
 from fossil.evaluation.ranks import rank_rows
-from fossil.evaluation.transfer import TRANSFER_METRICS
 from fossil.reporting import style
 
 SIX = ["erm", "static", "static_inverted", "focal", "curriculum", "fossil"]

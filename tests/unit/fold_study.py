@@ -16,9 +16,9 @@ from fossil.config import ImageTraining, NoOptions
 from fossil.data.fold_data import load_fold
 from fossil.data.folds import make_folds
 from fossil.difficulty import Proxy
-from fossil.files import write_json, write_parquet
 from fossil.methods.base import Batch, Method, Progress
 from fossil.methods.erm import ERM
+from fossil.runtime.files import write_json, write_parquet
 from fossil.stages import score_difficulty
 from fossil.stages import train_fold as train_stage
 from fossil.training.fold import train_fold

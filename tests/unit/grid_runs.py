@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fossil.config import Block, Row, Statistics
+from fossil.config import Statistics
+from fossil.design.comparisons import Block, Row
 from fossil.evaluation.effects import METRICS_TESTED, grid_effects
 
 QUICK = Statistics(resamples=300)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from fossil import __main__ as command_line
-from fossil.files import write_json
+from fossil.runtime.files import write_json
 from fossil.stages import train_fold
 from fossil.training import checkpoint, epoch
 from tests.unit.fold_study import Study, quick

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from fossil.problem import BilevelProblem, Part, Vector
+from fossil.hypergradient.problem import BilevelProblem, Part, Vector
 
 F64 = torch.float64
 

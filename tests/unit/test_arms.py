@@ -11,13 +11,14 @@ import pandas as pd
 import pytest
 import torch
 
-from fossil.config import METHODS, Config, load_config
-from fossil.config.arms import Arm, batches, problems
-from fossil.config.synthetic_blocks import configured_levels, studies
+from fossil.config import METHODS, Config
+from fossil.design.checks import load_config
+from fossil.design.runs import Arm, batches, problems
+from fossil.design.synthetic_studies import configured_levels, studies
 from fossil.methods.base import Progress, Samples, make_method
 from tests.unit.configurations import complaint, nested
 
-REPORTED = Path(__file__).parents[2] / "workflow" / "reported.csv"
+REPORTED = Path(__file__).parents[2] / "workflow" / "paper" / "reported.csv"
 DEFAULT = load_config({})
 MAIN = {"studies": ["synthetic-main"]}
 

@@ -12,7 +12,7 @@ from sklearn.datasets import load_sample_image
 from timm.data import ImageNetInfo, create_transform, resolve_model_data_config
 from torch import Tensor, nn
 
-from fossil.files import write_tensors
+from fossil.runtime.files import write_tensors
 from fossil.training.backbone import BackboneError, make_backbone
 from fossil.training.device import prepare_device
 from fossil.training.weights import package_weights

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
-from fossil.config import Block, Config, load_config
-from fossil.config.image_blocks import image_studies
-from fossil.config.synthetic_blocks import studies
+from fossil.config import Config
+from fossil.design.checks import load_config
+from fossil.design.comparisons import Block
+from fossil.design.image_studies import image_studies
+from fossil.design.synthetic_studies import studies
+from fossil.evaluation.external import TRANSFER_METRICS
 from fossil.evaluation.metrics import METRICS
-from fossil.evaluation.transfer import TRANSFER_METRICS
 from fossil.reporting.catalogue import Figure, Table, figures, tables
 from fossil.reporting.tables.columns import column
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from fossil.config import Config, load_config
-from fossil.config.image_blocks import image_studies
-from fossil.config.synthetic_blocks import studies
+from fossil.config import Config
+from fossil.design.checks import load_config
+from fossil.design.image_studies import image_studies
+from fossil.design.synthetic_studies import studies
 from fossil.reporting.catalogue import tables
 from fossil.reporting.catalogue_claims import absent_tables, claimed_tables, protocol, protocols
 

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fossil.config import Block, Row
-from fossil.evaluation.claims.evidence import Evidence
-from fossil.evaluation.claims.ledger import ClaimsError, judge, read_claims, read_ledger
-from fossil.evaluation.claims.measured import SWEEP, Measured
-from fossil.evaluation.claims.numbers import judge_numbers
-from fossil.evaluation.claims.verdicts import (
+from fossil.claims.evidence import Evidence
+from fossil.claims.ledger import ClaimsError, judge, read_claims, read_ledger
+from fossil.claims.measured import SWEEP, Measured
+from fossil.claims.numbers import judge_numbers
+from fossil.claims.reported import Paper, read_reported
+from fossil.claims.verdicts import (
     BEYOND,
     CONTRADICTED,
     EMPTY,
@@ -24,7 +24,7 @@ from fossil.evaluation.claims.verdicts import (
     WITHIN_1,
     WITHIN_2,
 )
-from fossil.evaluation.reported import Paper, read_reported
+from fossil.design.comparisons import Block, Row
 from fossil.reporting.claims import BEGIN, END, counts, page, summary, with_summary
 from fossil.reporting.tables.claims import claims_tables
 from tests.unit.claim_runs import NOTHING, STATISTICS, TABLE, measured, printed, sweep
@@ -116,7 +116,7 @@ def test_numbers_of_photographs_are_not_run_on_phantoms() -> None:
 
 
 def test_every_one_of_the_278_numbers_has_a_row_and_without_runs_none_is_judged() -> None:
-    judged = judge_numbers(read_reported(WORKFLOW / "reported.csv"), NOTHING)
+    judged = judge_numbers(read_reported(WORKFLOW / "paper" / "reported.csv"), NOTHING)
     assert len(judged) == 278
     assert set(judged["verdict"]) == {NOT_RUN}
 
@@ -145,17 +145,17 @@ def ledger() -> pd.DataFrame:
         [{"statement": "lemma", "place": "Lemma 3.2", "claim": "Weights rise_", "as_printed": "refuted"}]
     ).assign(verdict="verified in corrected form", correction="They fall", evidence="100% of draws")
     return judge(
-        read_claims(WORKFLOW / "claims.yaml"),
+        read_claims(WORKFLOW / "paper" / "claims.yaml"),
         evidence,
-        reported=read_reported(WORKFLOW / "reported.csv"),
-        text=pd.read_csv(WORKFLOW / "reported-text.csv"),
+        reported=read_reported(WORKFLOW / "paper" / "reported.csv"),
+        text=pd.read_csv(WORKFLOW / "paper" / "reported-text.csv"),
         theory=theory,
     )
 
 
 def test_the_list_of_claims_has_about_forty_and_each_names_rows_that_the_paper_prints() -> None:
-    paper = Paper(read_reported(WORKFLOW / "reported.csv"))
-    claims = read_claims(WORKFLOW / "claims.yaml")
+    paper = Paper(read_reported(WORKFLOW / "paper" / "reported.csv"))
+    claims = read_claims(WORKFLOW / "paper" / "claims.yaml")
     assert len(claims) >= 30
     for claim in claims:
         for part in claim.parts:

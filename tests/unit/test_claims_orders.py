@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fossil.evaluation.claims.evidence import Evidence
-from fossil.evaluation.claims.measured import SWEEP, Measured
-from fossil.evaluation.claims.orders import OptionPreferred, RanksAgree, SmallerGap, StageWiseMatches
-from fossil.evaluation.claims.verdicts import (
+from fossil.claims.evidence import Evidence
+from fossil.claims.measured import SWEEP, Measured
+from fossil.claims.orders import OptionPreferred, RanksAgree, SmallerGap, StageWiseMatches
+from fossil.claims.reported import Paper
+from fossil.claims.verdicts import (
     CANNOT_TELL,
     CONSISTENT,
     CONTRADICTED,
@@ -20,7 +21,6 @@ from fossil.evaluation.claims.verdicts import (
     NOT_HELD,
     NOT_RUN,
 )
-from fossil.evaluation.reported import Paper
 from tests.unit.claim_runs import NOTHING, STATISTICS, TABLE, measured, paper, printed, sweep
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fossil.evaluation.claims.evidence import Evidence
-from fossil.evaluation.claims.parts import Better, Difference, EveryRun, Insignificant, NotWorse, Spread, spread_p
-from fossil.evaluation.claims.verdicts import (
+from fossil.claims.evidence import Evidence
+from fossil.claims.parts import Better, Difference, EveryRun, Insignificant, NotWorse, Spread, spread_p
+from fossil.claims.verdicts import (
     CANNOT_TELL,
     CONSISTENT,
     CONTRADICTED,

@@ -7,9 +7,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from fossil.evaluation.claims.ledger import Claim, read_claims, self_checks
-from fossil.evaluation.claims.printed_counts import PrintedText
-from fossil.evaluation.claims.verdicts import (
+from fossil.claims.ledger import Claim, read_claims, self_checks
+from fossil.claims.printed_counts import PrintedText
+from fossil.claims.reported import Paper, read_reported
+from fossil.claims.verdicts import (
     CANNOT_TELL,
     CONSISTENT,
     CONTRADICTED,
@@ -17,10 +18,9 @@ from fossil.evaluation.claims.verdicts import (
     INCONSISTENT,
     printed_worst,
 )
-from fossil.evaluation.reported import Paper, read_reported
 
 WORKFLOW = Path(__file__).parents[2] / "workflow"
-CLAIMS = {claim.id: claim for claim in read_claims(WORKFLOW / "claims.yaml")}
+CLAIMS = {claim.id: claim for claim in read_claims(WORKFLOW / "paper" / "claims.yaml")}
 
 # By claim: what the tables say, and the numbers that decide it, after the line in which they stand.
 # Equal means, as printed, do not tell which row is ahead.
@@ -149,7 +149,7 @@ def test_every_claim_is_read_by_hand() -> None:
 
 @pytest.fixture(scope="module")
 def paper() -> Paper:
-    return Paper(read_reported(WORKFLOW / "reported.csv"))
+    return Paper(read_reported(WORKFLOW / "paper" / "reported.csv"))
 
 
 @pytest.mark.parametrize("claim", CLAIMS.values(), ids=lambda claim: claim.id)
@@ -280,7 +280,7 @@ FOUND: list[tuple[str, str, list[str]]] = [
 
 
 def test_the_papers_numbers_say_of_each_other_what_a_reader_finds_there(paper: Paper) -> None:
-    text = PrintedText(pd.read_csv(WORKFLOW / "reported-text.csv"))
+    text = PrintedText(pd.read_csv(WORKFLOW / "paper" / "reported-text.csv"))
     expected = {name: (verdict, numbers) for numbers, verdict, names in FOUND for name in names}
     found = {finding.name: finding.verdict for finding in self_checks(paper, text)}
     assert set(found) == set(expected)

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import balanced_accuracy_score, f1_score, recall_score
 
-from fossil.evaluation.claims.finding import Finding
-from fossil.evaluation.claims.ledger import self_checks
-from fossil.evaluation.claims.printed_counts import PrintedText, check_sweep
-from fossil.evaluation.claims.printed_metrics import (
+from fossil.claims.finding import Finding
+from fossil.claims.ledger import self_checks
+from fossil.claims.printed_counts import PrintedText, check_sweep
+from fossil.claims.printed_metrics import (
     check_bold,
     check_g_mean,
     check_gap,
@@ -26,9 +26,9 @@ from fossil.evaluation.claims.printed_metrics import (
     check_twice_printed,
     implied_prevalence,
 )
-from fossil.evaluation.claims.printed_tests import check_permutation_p, check_wilcoxon_p, wilcoxon_levels
-from fossil.evaluation.claims.verdicts import CONSISTENT, EMPTY, INCONSISTENT
-from fossil.evaluation.reported import Paper, read_reported
+from fossil.claims.printed_tests import check_permutation_p, check_wilcoxon_p, wilcoxon_levels
+from fossil.claims.reported import Paper, read_reported
+from fossil.claims.verdicts import CONSISTENT, EMPTY, INCONSISTENT
 from tests.unit.claim_runs import paper, printed
 
 WORKFLOW = Path(__file__).parents[2] / "workflow"
@@ -36,8 +36,11 @@ WORKFLOW = Path(__file__).parents[2] / "workflow"
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, Finding]:
-    text = PrintedText(pd.read_csv(WORKFLOW / "reported-text.csv"))
-    return {finding.name: finding for finding in self_checks(Paper(read_reported(WORKFLOW / "reported.csv")), text)}
+    text = PrintedText(pd.read_csv(WORKFLOW / "paper" / "reported-text.csv"))
+    return {
+        finding.name: finding
+        for finding in self_checks(Paper(read_reported(WORKFLOW / "paper" / "reported.csv")), text)
+    }
 
 
 @pytest.mark.parametrize("n", [3, 5, 8])
@@ -239,7 +242,7 @@ def test_rows_that_resemble_rows_of_other_training_data_are_found(erm: str, foss
 
 
 def test_nine_of_the_papers_fifty_four_candidates_differ() -> None:
-    text = PrintedText(pd.read_csv(WORKFLOW / "reported-text.csv"))
+    text = PrintedText(pd.read_csv(WORKFLOW / "paper" / "reported-text.csv"))
     found = {one.name: one.found for one in check_sweep(text)}
     # 1:9 makes the class term 5, so that three clamps from 6 on are one; two caps from 2 on are one as well.
     assert found["search candidates"].startswith("at most 18 of 54")
@@ -254,8 +257,8 @@ def test_the_order_of_gaps_depends_on_the_internal_rows_and_is_within_rounding(f
 
 
 def test_every_finding_names_a_line_of_the_paper_and_none_is_there_twice(found: dict[str, Finding]) -> None:
-    text = PrintedText(pd.read_csv(WORKFLOW / "reported-text.csv"))
-    every = list(self_checks(Paper(read_reported(WORKFLOW / "reported.csv")), text))
+    text = PrintedText(pd.read_csv(WORKFLOW / "paper" / "reported-text.csv"))
+    every = list(self_checks(Paper(read_reported(WORKFLOW / "paper" / "reported.csv")), text))
     assert len(every) == len(found)
     assert all(1 <= finding.line <= 1800 for finding in every)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from fossil.evaluation.claims.finding import Finding
-from fossil.evaluation.claims.printed_counts import (
+from fossil.claims.finding import Finding
+from fossil.claims.printed_counts import (
     PrintedText,
     check_discussion,
     check_images,
@@ -14,8 +14,8 @@ from fossil.evaluation.claims.printed_counts import (
     check_stage_thresholds,
     check_sweep,
 )
-from fossil.evaluation.claims.verdicts import CONSISTENT, EMPTY, INCONSISTENT
-from fossil.evaluation.reported import Paper
+from fossil.claims.reported import Paper
+from fossil.claims.verdicts import CONSISTENT, EMPTY, INCONSISTENT
 from tests.unit.claim_runs import printed
 
 

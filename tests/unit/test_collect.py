@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fossil.config import Row
+from fossil.design.comparisons import Row
 from fossil.evaluation.collect import CollectError, collect_folds, collect_stacked
 from fossil.evaluation.metrics import METRICS, prediction_metrics, training_metrics
 from fossil.stages import collect_folds as folds_stage

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fossil.config import load_config
+from fossil.design.checks import load_config
 from tests.unit.configurations import (
     UNKNOWN_KEYS,
     WRONG_VALUES,

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from fossil.config import METHODS, Config, ConfigError, load_config
+from fossil.config import METHODS, Config, ConfigError
+from fossil.design.checks import load_config
 from fossil.reporting.config_reference import schema_text, with_key_table
 from tests.unit.configurations import (
     CONFIG,

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from fossil.config import METHODS, Config, load_config, read_typed
+from fossil.config import METHODS, Config, read_typed
+from fossil.design.checks import load_config
 from tests.unit.configurations import (
     complaint,
 )

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from scipy.stats import wilcoxon
 
-from fossil.config import load_config
+from fossil.design.checks import load_config
 from tests.unit.configurations import (
     complaint,
 )

@@ -11,7 +11,7 @@ import pytest
 
 from fossil.data.custom import Options, read_manifest
 from fossil.data.manifest import COLUMNS, Manifest, ManifestError
-from fossil.digest import table_digest
+from fossil.runtime.digest import table_digest
 
 TABLE = """image,label,patient,split
 photos/a.jpg,malignant,7,train

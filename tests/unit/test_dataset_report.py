@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from fossil.files import write_json
 from fossil.reporting.dataset_figure import SAMPLES, draw_dataset
 from fossil.reporting.tables.dataset import dataset_table, describe_dataset
+from fossil.runtime.files import write_json
 from fossil.stages import draw_dataset as draw_stage
 from fossil.stages import tabulate_dataset as table_stage
 from tests.unit.data_set import described_data, pixels

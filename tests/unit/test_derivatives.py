@@ -17,7 +17,7 @@ from fossil.hypergradient import (
     inner,
     per_sample_jvp,
 )
-from fossil.problem import Vector
+from fossil.hypergradient.problem import Vector
 from tests.unit.networks import (
     F64,
     SIZE,

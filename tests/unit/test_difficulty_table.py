@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
-from fossil.evaluation.reported import read_reported_text
-from fossil.files import write_json
+from fossil.claims.reported import read_reported_text
 from fossil.reporting.tables.difficulty import describe_scores, difficulty_table
+from fossil.runtime.files import write_json
 from fossil.stages import tabulate_difficulty
 from tests.workflow.study import REPOSITORY
 
-PRINTED = REPOSITORY / "workflow" / "reported-text.csv"
+PRINTED = REPOSITORY / "workflow" / "paper" / "reported-text.csv"
 
 
 def scores_of(*difficulty: float) -> pd.DataFrame:

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 import fossil
-from fossil.digest import code_digest, imported_modules, listing_digest
+from fossil.runtime.digest import code_digest, imported_modules, listing_digest
 
 SCRIPT = """
 import json, fossil
-from fossil.digest import code_digest
+from fossil.runtime.digest import code_digest
 stages = {
     "train_stacked with erm": ("fossil.stages.train_stacked", "fossil.methods.erm"),
     "train_stacked with focal": ("fossil.stages.train_stacked", "fossil.methods.focal"),
@@ -149,14 +149,15 @@ def test_modules_that_count_are_the_named_ones_their_imports_and_their_packages(
         "fossil.methods",
         "fossil.methods.base",
         "fossil.methods.curriculum",
-        "fossil.problem",
+        "fossil.hypergradient.problem",
         "fossil.schedules",
     }
 
 
 def test_importing_configuration_and_digest_imports_neither_torch_nor_pandas() -> None:
     script = (
-        "import sys, fossil.digest, fossil.config; fossil.digest.code_digest('fossil.stages.train_stacked'); "
+        "import sys, fossil.config; from fossil.runtime.digest import code_digest; "
+        "code_digest('fossil.stages.train_stacked'); "
         "print([name for name in ('torch', 'pandas', 'numpy', 'sklearn') if name in sys.modules])"
     )
     assert run_python(script).strip() == "[]"

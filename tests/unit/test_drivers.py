@@ -17,13 +17,13 @@ import pytest
 from filelock import FileLock
 from snakemake.persistence.file import FilePersistence
 
-from fossil.drivers import hold_lock, other_runs
-from fossil.failures import RUN
+from fossil.runtime.drivers import hold_lock, other_runs
+from fossil.runtime.failures import RUN
 
 DRIVER = """
 import os, sys
 from pathlib import Path
-from fossil.drivers import hold_lock
+from fossil.runtime.drivers import hold_lock
 os.environ["FOSSIL_RUN"] = sys.argv[1]
 hold_lock(Path.cwd())
 print("held", flush=True)

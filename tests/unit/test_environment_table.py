@@ -8,16 +8,16 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from fossil import provenance
-from fossil.evaluation.reported import read_reported_text
-from fossil.files import write_json
+from fossil.claims.reported import read_reported_text
 from fossil.reporting.tables.columns import TableError
 from fossil.reporting.tables.environment import COMPONENTS, environment_table, specification
+from fossil.runtime import provenance
+from fossil.runtime.files import write_json
 from fossil.stages import tabulate_environment as stage
 from tests.unit.table_runs import cells, compiles
 from tests.workflow.study import REPOSITORY
 
-PRINTED = REPOSITORY / "workflow" / "reported-text.csv"
+PRINTED = REPOSITORY / "workflow" / "paper" / "reported-text.csv"
 OLD: dict[str, Any] = {
     "device": "cpu",
     "cpus": 2,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from fossil.files import read_json
+from fossil.runtime.files import read_json
 from fossil.stages.extract_headline import Settings, run
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from fossil.failures import RUN, failures_of, final_failure, is_mended_by_another_try, note_failure
+from fossil.runtime.failures import RUN, failures_of, final_failure, is_mended_by_another_try, note_failure
 from fossil.training.device import DeviceError
 from tests.unit.test_main import package, run, speak
 

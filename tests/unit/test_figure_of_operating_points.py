@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from pydantic import ValidationError
 
 from fossil import config
-from fossil.config import Block
+from fossil.design.comparisons import Block
 from fossil.evaluation.operating_point import OPERATING_METRICS
 from fossil.reporting.figures import operating_point
 from tests.unit import figure_examples as examples

@@ -12,7 +12,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from pydantic import ValidationError
 
-from fossil.config import Block, Row
+from fossil.design.comparisons import Block, Row
 from fossil.reporting.figures import sensitivity
 from tests.unit import figure_examples as examples
 from tests.unit.figure_examples import grid_block, make_block, make_row, random_metrics, values

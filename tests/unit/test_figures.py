@@ -18,11 +18,11 @@ from matplotlib.figure import Figure
 from pydantic import ValidationError
 
 from fossil import config
-from fossil.digest import imported_modules
+from fossil.evaluation.external import GAP
 from fossil.evaluation.metrics import METRICS
-from fossil.evaluation.transfer import GAP
 from fossil.reporting import style
 from fossil.reporting.figures import _runs
+from fossil.runtime.digest import imported_modules
 from fossil.stages import draw_figure
 from tests.unit import figure_examples as examples
 from tests.unit.figure_examples import FIGURES

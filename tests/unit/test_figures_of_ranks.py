@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fossil.config import Block
+from fossil.design.comparisons import Block
 from fossil.evaluation.ranks import rank_rows
 from fossil.reporting.figures._ranks import draw_ranks
 from tests.unit.figure_examples import SIX, all_text, assert_text_is_readable, methods_block, random_metrics

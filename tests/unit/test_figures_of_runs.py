@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from scipy import stats
 
 from fossil import config
-from fossil.config import Block
+from fossil.design.comparisons import Block
 from fossil.reporting import style
 from fossil.reporting.figures import (
     difficulty_defs,

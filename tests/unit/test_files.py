@@ -16,7 +16,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from fossil.files import (
+from fossil.runtime.files import (
     atomic_path,
     read_json,
     sha256,

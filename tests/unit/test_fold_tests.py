@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from fossil.config import Statistics, load_config
-from fossil.config.image_blocks import fold_ratio
+from fossil.config import Statistics
+from fossil.design.checks import load_config
+from fossil.design.image_studies import fold_ratio
 from fossil.evaluation.fold_tests import analyse_folds
 from fossil.evaluation.statistics import COLUMNS, StatisticsError
 from fossil.stages import compare_methods as stage

@@ -14,8 +14,8 @@ from timm.data import IMAGENET_DEFAULT_MEAN, IMAGENET_DEFAULT_STD
 from torch import Tensor
 
 from fossil.config import FossilOptions
-from fossil.files import write_tensors
 from fossil.methods.fossil import Fossil
+from fossil.runtime.files import write_tensors
 from fossil.stages.score_difficulty import ScoringError
 from fossil.training.backbone import BackboneError, make_backbone
 from fossil.training.device import DeviceError, prepare_device

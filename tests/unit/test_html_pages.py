@@ -12,9 +12,9 @@ import pytest
 from docutils.core import publish_parts
 from jinja2 import Template
 
-from fossil.evaluation.claims.ledger import COLUMNS
-from fossil.files import write_json
+from fossil.claims.ledger import COLUMNS
 from fossil.reporting.html_pages import markdown_page, overview, runs_page, table_page
+from fossil.runtime.files import write_json
 from fossil.stages import write_pages
 
 TABLE = pd.DataFrame(

@@ -16,7 +16,7 @@ from fossil.hypergradient import (
     conjugate_gradient,
     sensitivities,
 )
-from fossil.problem import BilevelProblem, Part, Vector
+from fossil.hypergradient.problem import BilevelProblem, Part, Vector
 from tests.unit.networks import (
     F64,
     SIZE,

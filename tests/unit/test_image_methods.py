@@ -11,13 +11,13 @@ import torch
 from torch import Tensor, nn
 
 from fossil.config import FossilBilevelOptions, MetaWeightNetOptions
-from fossil.functional import RandomState
+from fossil.hypergradient.functional import RandomState
+from fossil.hypergradient.problem import BilevelProblem
 from fossil.likelihood import cross_entropy
 from fossil.methods.base import Batch, Lookahead, MakeProblem, Method, Progress, Samples
 from fossil.methods.fossil import Fossil
 from fossil.methods.fossil_bilevel import FossilBilevel
 from fossil.methods.meta_weight_net import MetaWeightNet
-from fossil.problem import BilevelProblem
 from fossil.training.fold import FoldTrainingError
 from fossil.training.images import predict_logits
 from tests.unit.fold_study import BACKBONE, Study

@@ -17,7 +17,7 @@ import pytest
 from PIL import Image, ImageOps
 
 from fossil.data.photographs import DecodeError
-from fossil.files import read_json
+from fossil.runtime.files import read_json
 from fossil.stages import decode_images as decode_stage
 from tests.unit.image_files import complaint, digest, list_copies, list_originals, save_noise, tabulate
 from tests.unit.pictures import BLUE, GREEN, RED, noise, save

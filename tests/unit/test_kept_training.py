@@ -12,11 +12,11 @@ import pandas as pd
 import pytest
 from torch import Tensor
 
-from fossil.files import write_json
 from fossil.methods.base import Batch
 from fossil.methods.erm import ERM
+from fossil.runtime.files import write_json
+from fossil.runtime.interruption import TrainingInterruptedError
 from fossil.training import epoch
-from fossil.training.interruption import TrainingInterruptedError
 from tests.unit.fold_study import Study
 
 

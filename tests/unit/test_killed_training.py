@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import fossil
-from fossil.files import read_json
+from fossil.runtime.files import read_json
 from fossil.training.image_history import SPEED_COLUMNS
 from tests.unit.fold_study import make_study
 from tests.unit.killed_training import EPOCHS, MOMENTS

@@ -21,12 +21,12 @@ from fossil.config import (
 )
 from fossil.data.synthetic import make_synthetic
 from fossil.hypergradient import gradient, per_sample_jvp
+from fossil.hypergradient.problem import Vector
 from fossil.likelihood import cross_entropy
 from fossil.methods.base import Batch, Lookahead, Method, Progress
 from fossil.methods.fossil import Fossil
 from fossil.methods.fossil_bilevel import FossilBilevel
 from fossil.methods.meta_weight_net import MetaWeightNet
-from fossil.problem import Vector
 from fossil.training.stacked import train_stacked
 
 F64 = torch.float64

@@ -14,16 +14,16 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from fossil.runtime.lease import Lease, lease_device, lease_folder, own_cuda_device
 from fossil.training import lease as module
 from fossil.training.device import device_identity, prepare_device
-from fossil.training.lease import Lease, lease_device, lease_folder, own_cuda_device
 
 KEYS = ["GPU-1a2b", "GPU-3c4d", "GPU-5e6f"]
 
 HOLDER = """
 import sys
 from pathlib import Path
-from fossil.training.lease import lease_device
+from fossil.runtime.lease import lease_device
 lease = lease_device(sys.argv[2:], Path(sys.argv[1]))
 print(lease.place, flush=True)
 sys.stdin.read()

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from fossil.logs import byte_line, byte_progress
+from fossil.runtime.logs import byte_line, byte_progress
 
 CHILD = """
-from fossil.logs import byte_progress
+from fossil.runtime.logs import byte_progress
 with byte_progress("imgs_part_1.zip", seconds_between_lines=0) as show:
     for done in (1_000_000, 2_000_000, 4_000_000):
         show(done, 4_000_000)

@@ -29,8 +29,8 @@ import sys
 from pathlib import Path
 
 from fossil.config import Strict
-from fossil.files import write_text
-from fossil.logs import logger, progress, say
+from fossil.runtime.files import write_text
+from fossil.runtime.logs import logger, progress, say
 
 
 class Settings(Strict):

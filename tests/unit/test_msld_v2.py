@@ -13,9 +13,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from fossil import files
 from fossil.data.manifest import COLUMNS
-from fossil.files import read_json, write_json
+from fossil.runtime import files
+from fossil.runtime.files import read_json, write_json
 from tests.unit.msld_folders import (
     LAYOUTS,
     ORIGINALS,

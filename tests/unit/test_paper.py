@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
-from fossil.config import load_config
-from fossil.config.image_blocks import image_studies
-from fossil.config.synthetic_blocks import studies
-from fossil.files import write_text
+from fossil.design.checks import load_config
+from fossil.design.image_studies import image_studies
+from fossil.design.synthetic_studies import studies
 from fossil.reporting.captions import CaptionError, caption_of
 from fossil.reporting.catalogue import figures
 from fossil.reporting.catalogue import tables as catalogue_tables
 from fossil.reporting.paper import Picture, paper_document
 from fossil.reporting.study_facts import is_drawn, study_facts
 from fossil.reporting.tables.latex import environment
+from fossil.runtime.files import write_text
 from fossil.stages import typeset_paper, write_paper
 from tests.requirements import require_program
 from tests.workflow.study import REPOSITORY

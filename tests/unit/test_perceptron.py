@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from fossil.hypergradient import per_sample_jvp
-from fossil.problem import Vector
+from fossil.hypergradient.problem import Vector
 from fossil.training.perceptron import StackedPerceptron, Workspace, activations, backward, forward, logits_changes
 
 

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from fossil.hypergradient import conjugate_gradient, gradient, hessian_vector_product, per_sample_jvp, sensitivities
+from fossil.hypergradient.problem import BilevelProblem, Part, Vector
 from fossil.likelihood import cross_entropy
-from fossil.problem import BilevelProblem, Part, Vector
 from fossil.training.perceptron import StackedPerceptron, Workspace, activations
 from fossil.training.perceptron_curvature import cross_entropy_forms
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from fossil.config import load_config
-from fossil.plan import class_counts, plan_images, trainings
+from fossil.design.checks import load_config
+from fossil.design.plan import class_counts, plan_images, trainings
 from tests.unit.configurations import PAPER, REPOSITORY, read_yaml
 
 SPEEDS = REPOSITORY / "workflow" / "speeds.csv"

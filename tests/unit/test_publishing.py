@@ -17,8 +17,8 @@ import pytest
 import yaml
 from filelock import FileLock
 
-from fossil.failures import RUN as RUN_NAME
-from fossil.files import read_json, sha256
+from fossil.runtime.failures import RUN as RUN_NAME
+from fossil.runtime.files import read_json, sha256
 from fossil.versions import publishing
 from fossil.versions.commands import VersionError, dvc, working_alone
 from fossil.versions.job_records import incomplete_until_done

@@ -18,10 +18,10 @@ from fossil.methods.erm import ERM
 from fossil.methods.fossil import Fossil
 from fossil.methods.fossil_bilevel import FossilBilevel
 from fossil.methods.meta_weight_net import MetaWeightNet
+from fossil.runtime.interruption import TrainingInterruptedError
 from fossil.training import epoch as epochs
 from fossil.training.checkpoint import Checkpoint, read_checkpoint
 from fossil.training.images import ImageResult, predict_logits
-from fossil.training.interruption import TrainingInterruptedError
 from tests.unit.image_setting import IMAGES, Setting
 
 IDENTITY = {"test": 1}

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from fossil.config import SyntheticAugmentation, SyntheticScenario
-from fossil.config.arms import Problem
 from fossil.data.splits import ROLES, SyntheticData, as_table, read_problems
 from fossil.data.synthetic import make_synthetic
-from fossil.files import read_json, sha256, write_parquet
+from fossil.design.runs import Problem
+from fossil.runtime.files import read_json, sha256, write_parquet
 from fossil.stages import make_synthetic as stage
 
 SCENARIO = SyntheticScenario(n_samples=500, imbalance_ratio=4.0)

@@ -10,14 +10,14 @@ import pytest
 import torch
 
 from fossil.config import CurriculumOptions, NoOptions, SyntheticScenario, SyntheticTraining
-from fossil.config.arms import Arm
 from fossil.data.splits import as_table
 from fossil.data.synthetic import make_synthetic
-from fossil.files import write_parquet
+from fossil.design.runs import Arm
 from fossil.likelihood import cross_entropy
 from fossil.methods.base import Batch, Progress, Samples
 from fossil.methods.curriculum import Curriculum
 from fossil.methods.erm import ERM
+from fossil.runtime.files import write_parquet
 from fossil.stages import train_stacked as stage
 from fossil.training.stacked import score_training_samples, train_stacked
 

@@ -14,9 +14,9 @@ from fossil.config import NoOptions, SyntheticScenario, SyntheticTraining
 from fossil.data.splits import Split
 from fossil.data.synthetic import make_synthetic
 from fossil.hypergradient import gradient, hessian_vector_product, per_sample_jvp
+from fossil.hypergradient.problem import BilevelProblem, Part, Vector
 from fossil.likelihood import cross_entropy
 from fossil.methods.base import Batch, Lookahead, MakeProblem, Method, ParameterSet, Progress
-from fossil.problem import BilevelProblem, Part, Vector
 from fossil.training.perceptron import activations
 from fossil.training.stacked import train_stacked
 

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fossil.config import Block, Row, Statistics
+from fossil.config import Statistics
+from fossil.design.comparisons import Block, Row
 from fossil.evaluation.metrics import METRICS
 from fossil.evaluation.statistics import COLUMNS, StatisticsError, compare
 from fossil.stages import compare_methods as stage

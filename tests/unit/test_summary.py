@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fossil.evaluation.claims.ledger import CHECK, CLAIM, COLUMNS, NUMBER, STATEMENT, read_ledger
-from fossil.evaluation.claims.verdicts import HELD, INCONSISTENT, NOT_HELD, NOT_RUN, WITHIN_1
+from fossil.claims.ledger import CHECK, CLAIM, COLUMNS, NUMBER, STATEMENT, read_ledger
+from fossil.claims.verdicts import HELD, INCONSISTENT, NOT_HELD, NOT_RUN, WITHIN_1
 from fossil.reporting.claims import summary
 from fossil.reporting.html_pages import markdown_body
 from fossil.reporting.summary import Tables, summary_page

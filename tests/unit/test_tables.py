@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fossil.config import DATASETS, Block
+from fossil.config import DATASETS
+from fossil.design.comparisons import Block
 from fossil.reporting.tables.columns import TableError
 from fossil.reporting.tables.latex import escape
 from fossil.reporting.tables.study import study_table

@@ -10,15 +10,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fossil.config import Statistics, load_config
-from fossil.config.image_blocks import fold_ratio, image_studies
-from fossil.evaluation.reported import read_reported
+from fossil.claims.reported import read_reported
+from fossil.config import Statistics
+from fossil.design.checks import load_config
+from fossil.design.image_studies import fold_ratio, image_studies
 from fossil.evaluation.statistics import compare
 from fossil.reporting.catalogue_images import image_tables
 from fossil.reporting.tables.study import TESTED, study_table
 from tests.unit.table_runs import as_metrics, cells, compiles
 
-REPORTED = Path(__file__).parents[2] / "workflow" / "reported.csv"
+REPORTED = Path(__file__).parents[2] / "workflow" / "paper" / "reported.csv"
 PHOTOGRAPHS = {"pad_ufes_20": {"root": "somewhere"}, "msld_v2": {"root": "elsewhere"}}
 FEW = ["erm", "focal", "fossil"]
 P_SHOWN = ["wilcoxon", "wilcoxon_holm", "corrected_t", "corrected_t_holm"]

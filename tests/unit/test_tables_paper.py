@@ -7,13 +7,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from fossil.config import METHODS, Block
-from fossil.evaluation.reported import read_reported
+from fossil.claims.reported import read_reported
+from fossil.config import METHODS
+from fossil.design.comparisons import Block
 from fossil.reporting.tables.columns import TableError
 from fossil.reporting.tables.study import study_table
 from tests.unit.table_runs import SYNTHETIC, block, cells, compared, compiles, long_table, random_table, row
 
-REPORTED = Path(__file__).parents[2] / "workflow" / "reported.csv"
+REPORTED = Path(__file__).parents[2] / "workflow" / "paper" / "reported.csv"
 
 MAIN = {
     "erm": "ERM",

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from pydantic import ValidationError
 
-from fossil.config import Block, Row
+from fossil.design.comparisons import Block, Row
 from fossil.reporting.tables.columns import TableError
 from fossil.reporting.tables.latex import signed
 from fossil.reporting.tables.sensitivity import sensitivity_table

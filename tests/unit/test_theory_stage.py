@@ -11,11 +11,11 @@ import pytest
 from matplotlib.collections import PathCollection
 
 from fossil.config import METHODS
-from fossil.evaluation.theory.statement import Statement
-from fossil.files import write_json
 from fossil.reporting import style
 from fossil.reporting.figures import theory
+from fossil.runtime.files import write_json
 from fossil.stages import draw_figure, verify_theory
+from fossil.theory.statement import Statement
 from tests.unit.figure_examples import assert_text_is_readable
 
 NAMES = ["erm", "static", "fossil"]

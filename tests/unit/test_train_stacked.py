@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 from fossil.config import SyntheticAugmentation, SyntheticScenario, SyntheticTraining
-from fossil.config.arms import Arm
 from fossil.data.splits import as_table
 from fossil.data.synthetic import make_synthetic
-from fossil.files import write_parquet
+from fossil.design.runs import Arm
+from fossil.runtime.files import write_parquet
 from fossil.stages import train_stacked as stage
 
 SEEDS = [3, 4]

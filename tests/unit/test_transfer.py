@@ -10,9 +10,9 @@ import pytest
 import torch
 from sklearn.metrics import roc_auc_score
 
-from fossil.config import Row
-from fossil.evaluation.transfer import TRANSFER_METRICS, collect_transfer
-from fossil.files import write_json, write_parquet
+from fossil.design.comparisons import Row
+from fossil.evaluation.external import TRANSFER_METRICS, collect_transfer
+from fossil.runtime.files import write_json, write_parquet
 from fossil.stages import collect_transfer as collect_stage
 from fossil.stages import predict_external
 from fossil.training.images import predict_logits

@@ -9,8 +9,8 @@ from fossil.config import (
     BilevelOptions,
 )
 from fossil.hypergradient import project_simplex
-from fossil.problem import BilevelProblem, Part
-from fossil.upper_level import BilevelWeights
+from fossil.hypergradient.problem import BilevelProblem, Part
+from fossil.hypergradient.upper_level import BilevelWeights
 
 F64 = torch.float64
 

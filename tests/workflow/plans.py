@@ -104,7 +104,7 @@ def _described(job: Any) -> dict[str, Any]:
 
 def _name_modules() -> None:
     """Let a digest name the modules that it is of."""
-    from fossil import digest
+    from fossil.runtime import digest
 
     digest.code_digest = lambda *modules: " ".join(sorted(digest.imported_modules(*modules)))
 

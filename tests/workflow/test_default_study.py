@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from matplotlib.testing.compare import compare_images
 
-from fossil.evaluation.claims.ledger import read_ledger
-from fossil.evaluation.claims.verdicts import NOT_RUN
+from fossil.claims.ledger import read_ledger
+from fossil.claims.verdicts import NOT_RUN
 from fossil.reporting.claims import with_summary
 from tests.workflow.study import REPOSITORY, Study
 

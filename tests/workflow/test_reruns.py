@@ -118,7 +118,7 @@ def test_another_caption_writes_the_document_and_makes_its_figure_and_nothing_el
 
 
 def test_another_claim_is_judged_and_trains_nothing(study: Study) -> None:
-    with edited(study.root / "workflow/claims.yaml", "# Nothing new.\n"):
+    with edited(study.root / "workflow/paper/claims.yaml", "# Nothing new.\n"):
         assert study.planned() == CLAIMS + AFTER_TABLES
 
 

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from fossil.config import METHODS, load_config
+from fossil.config import METHODS
+from fossil.design.checks import load_config
 from tests.workflow.keys import DIVIDED, FACTS, GENERATED, OTHERS, STUDIES, TRAINS
 from tests.workflow.plans import Job, Plan, make_plans, rerun
 from tests.workflow.study import REPOSITORY, Study

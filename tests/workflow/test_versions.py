@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from fossil.files import read_json
+from fossil.runtime.files import read_json
 from tests.version_study import REPOSITORY, Toy, apart
 from tests.workflow.study import TINY, Study
 

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from fossil.files import read_json
+from fossil.runtime.files import read_json
 from tests.requirements import require_program
 from tests.workflow.browser import errors, image_width, open_page, results_of, table_rows, text_of
 from tests.workflow.study import TINY, Study

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fossil.config import BilevelOptions, FossilOptions, TemperatureOptions
-    from fossil.standalone import FossilBilevel, FossilWeights
+    from fossil.library import FossilBilevel, FossilWeights
 
 __version__ = "0.1.0"
 
@@ -21,8 +21,8 @@ _HOMES = {
     "BilevelOptions": "fossil.config",
     "FossilOptions": "fossil.config",
     "TemperatureOptions": "fossil.config",
-    "FossilBilevel": "fossil.standalone",
-    "FossilWeights": "fossil.standalone",
+    "FossilBilevel": "fossil.library",
+    "FossilWeights": "fossil.library",
 }
 
 

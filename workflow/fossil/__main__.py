@@ -23,12 +23,12 @@ from typing import get_args, get_type_hints
 from pydantic import ValidationError
 
 import fossil.stages
-from fossil import provenance
 from fossil.config import explain
-from fossil.failures import final_failure, is_mended_by_another_try, note_failure
-from fossil.files import write_json
-from fossil.logs import logger, logging_to, say
-from fossil.training.interruption import TrainingInterruptedError
+from fossil.runtime import provenance
+from fossil.runtime.failures import final_failure, is_mended_by_another_try, note_failure
+from fossil.runtime.files import write_json
+from fossil.runtime.interruption import TrainingInterruptedError
+from fossil.runtime.logs import logger, logging_to, say
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -9,9 +9,9 @@ CLAIMED_SEARCH = bool(SEARCH_TABLES) and CLAIMED_IMAGES
 
 rule judge_claims:
     input:
-        claims=os.path.relpath(Path(workflow.basedir) / "workflow/claims.yaml"),
-        reported=os.path.relpath(Path(workflow.basedir) / "workflow/reported.csv"),
-        text=os.path.relpath(Path(workflow.basedir) / "workflow/reported-text.csv"),
+        claims=os.path.relpath(Path(workflow.basedir) / "workflow/paper/claims.yaml"),
+        reported=os.path.relpath(Path(workflow.basedir) / "workflow/paper/reported.csv"),
+        text=os.path.relpath(Path(workflow.basedir) / "workflow/paper/reported-text.csv"),
         metrics=expand(
             "results/metrics/{study}.parquet",
             study=[

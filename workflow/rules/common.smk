@@ -13,22 +13,12 @@ PACKAGE_ROOT = str(Path(workflow.basedir) / "workflow")
 if PACKAGE_ROOT not in sys.path:
     sys.path.insert(0, PACKAGE_ROOT)
 
-from fossil.config import (
-    BASELINE,
-    DATASETS,
-    METHODS,
-    PHANTOM_POSITIVE,
-    PHANTOMS,
-    BilevelOptions,
-    ConfigError,
-    FossilOptions,
-    Row,
-    load_config,
-    read_typed,
-)
-from fossil.config.arms import batches, problems
-from fossil.config.comparisons import row_key
-from fossil.config.image_blocks import (
+from fossil.config import BASELINE, DATASETS, METHODS, PHANTOM_POSITIVE, PHANTOMS, BilevelOptions, ConfigError, FossilOptions, read_typed
+from fossil.design.comparisons import Row
+from fossil.design.checks import load_config
+from fossil.design.runs import batches, problems
+from fossil.design.comparisons import row_key
+from fossil.design.image_studies import (
     fold_ratio,
     image_studies,
     internal_study,
@@ -36,10 +26,11 @@ from fossil.config.image_blocks import (
     trials,
     variant_overrides,
 )
-from fossil.config.synthetic_blocks import configured_levels, studies
-from fossil.config.tuning import SEARCHED, candidates, described_search
-from fossil.digest import code_digest, listing_digest, table_digest
-from fossil.plan import plan_images
+from fossil.design.synthetic_studies import configured_levels, studies
+from fossil.config.tuning import SEARCHED
+from fossil.design.candidates import candidates, described_search
+from fossil.runtime.digest import code_digest, listing_digest, table_digest
+from fossil.design.plan import plan_images
 from fossil.reporting.catalogue import figures, tables
 from fossil.reporting.catalogue_claims import absent_tables, claimed_tables, protocols
 from fossil.reporting.catalogue_images import dataset_description, difficulty_description, operating_point_notes

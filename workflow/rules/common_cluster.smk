@@ -1,7 +1,7 @@
 # Helpers on where jobs run: what they ask for, how fast they are submitted, what a run that was killed left in a queue.
 
-from fossil.drivers import hold_lock, name_run
-from fossil.slurm import cancel_jobs_of_killed_runs
+from fossil.runtime.drivers import hold_lock, name_run
+from fossil.runtime.slurm import cancel_jobs_of_killed_runs
 
 # GPUs of a job that trains or applies a model of images, for which it says device=1 as well: on a cluster the first is
 # what it asks for, in whatever form, and the second what jobs of one submission take in turn.

@@ -4,7 +4,7 @@
 rule tabulate_environment:
     input:
         records=training_records,
-        printed=os.path.relpath(Path(workflow.basedir) / "workflow/reported-text.csv"),
+        printed=os.path.relpath(Path(workflow.basedir) / "workflow/paper/reported-text.csv"),
     output:
         tex="results/tables/env.tex",
         csv="results/tables/env.csv",

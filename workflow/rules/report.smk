@@ -6,7 +6,7 @@ rule tabulate_study:
         metrics=lambda wildcards: f"results/metrics/{TABLES[wildcards.table].study}.parquet",
         statistics=lambda wildcards: f"results/statistics/{TABLES[wildcards.table].study}.csv",
         descriptions=table_descriptions,
-        printed=os.path.relpath(Path(workflow.basedir) / "workflow/reported.csv"),
+        printed=os.path.relpath(Path(workflow.basedir) / "workflow/paper/reported.csv"),
     output:
         tex="results/tables/{table}.tex",
         csv="results/tables/{table}.csv",
@@ -144,7 +144,7 @@ rule tabulate_difficulty:
         scores=score_files,
         manifest=lambda wildcards: scored_file(wildcards, "manifest.parquet"),
         facts=lambda wildcards: scored_file(wildcards, "manifest.json"),
-        printed=os.path.relpath(Path(workflow.basedir) / "workflow/reported-text.csv"),
+        printed=os.path.relpath(Path(workflow.basedir) / "workflow/paper/reported-text.csv"),
     output:
         tex="results/tables/{scored}.tex",
         csv="results/tables/{scored}.csv",
@@ -198,7 +198,7 @@ rule tabulate_tuning:
         trials=f"results/metrics/{DATASET}-trials.parquet",
         internal=f"results/metrics/{INTERNAL}.parquet",
         chosen=chosen_options,
-        printed=os.path.relpath(Path(workflow.basedir) / "workflow/reported.csv"),
+        printed=os.path.relpath(Path(workflow.basedir) / "workflow/paper/reported.csv"),
     output:
         top_tex="results/tables/proxy-top3.tex",
         top_csv="results/tables/proxy-top3.csv",

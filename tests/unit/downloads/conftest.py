@@ -12,7 +12,7 @@ from huggingface_hub import constants
 from safetensors.torch import save
 from torch import Tensor
 
-from fossil.data.msld_v2_source import HANDLE
+from fossil.data.downloads.msld_v2_source import HANDLE
 from tests.unit.downloads.hub_files import BACKBONE, NAME, random_weights
 from tests.unit.downloads.hub_server import Hub, Kaggle, running
 from tests.unit.downloads.kaggle_files import ARCHIVE

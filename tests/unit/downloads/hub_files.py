@@ -11,7 +11,7 @@ import timm
 import torch
 from torch import Tensor
 
-from fossil.training.hub import HubError
+from fossil.data.downloads.hub import HubError
 from fossil.training.weights import Pretrained, from_hub
 from tests.unit.downloads.hub_server import Server
 
@@ -25,7 +25,7 @@ PAGE = f"https://huggingface.co/{REPOSITORY}/blob/main/model.safetensors"
 FETCH = f"""
 import sys
 from pathlib import Path
-from fossil.training.hub import fetch_hub_file
+from fossil.data.downloads.hub import fetch_hub_file
 print(fetch_hub_file({REPOSITORY!r}, "model.safetensors", cache=Path(sys.argv[1])).revision)
 """
 

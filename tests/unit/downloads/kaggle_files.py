@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fossil.data.msld_v2_source import HANDLE, PAGE, SourceError, download_msld_v2
+from fossil.data.downloads.msld_v2_source import HANDLE, PAGE, SourceError, download_msld_v2
 from tests.unit.downloads.hub_server import make_archive
 
 RANDOM = random.Random(1)

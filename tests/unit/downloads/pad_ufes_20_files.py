@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from fossil.data.archives import require_zip
-from fossil.data.download import DownloadError, RemoteFile
-from fossil.data.http_answers import Patience
-from fossil.data.pad_ufes_20_source import Source, download_pad_ufes_20
+from fossil.data.downloads.archives import require_zip
+from fossil.data.downloads.download import DownloadError, RemoteFile
+from fossil.data.downloads.http_answers import Patience
+from fossil.data.downloads.pad_ufes_20_source import Source, download_pad_ufes_20
 from tests.unit.downloads.file_server import Answer, FileServer
 
 QUICK = Patience(connect_seconds=60, read_seconds=60, tries=2, first_wait=0.001, longest_wait=0.002)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fossil.data.download import fetch
+from fossil.data.downloads.download import fetch
 from tests.unit.downloads.file_server import Answer, FileServer
 from tests.unit.downloads.wanted_file import (
     CONTENT,

@@ -13,8 +13,8 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from fossil.data.archives import ArchiveError, require_zip, unpack
-from fossil.data.disk import DiskFullError
+from fossil.data.downloads.archives import ArchiveError, require_zip, unpack
+from fossil.data.downloads.disk import DiskFullError
 from tests.unit.downloads.small_disk import mounted
 
 FILES = {"a.png": b"one" * 1000, "part/b.png": random.Random(1).randbytes(5000), "part/deep/c.txt": b""}

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fossil.data.disk import DiskFullError, require_space
-from fossil.data.download import NoSourceError, RemoteFile, fetch
+from fossil.data.downloads.disk import DiskFullError, require_space
+from fossil.data.downloads.download import NoSourceError, RemoteFile, fetch
 from tests.unit.downloads.file_server import Answer, FileServer
 from tests.unit.downloads.small_disk import enlarge
 from tests.unit.downloads.wanted_file import (

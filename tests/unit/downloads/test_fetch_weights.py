@@ -15,7 +15,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from fossil.files import read_json, sha256, write_tensors
+from fossil.runtime.files import read_json, sha256, write_tensors
 from fossil.stages import fetch_weights
 from fossil.training.backbone import BackboneError, make_backbone
 from fossil.training.weights import from_file

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from safetensors.torch import save
 
-from fossil.data.disk import DiskFullError
+from fossil.data.downloads.disk import DiskFullError
 from fossil.training.backbone import BackboneError
 from tests.unit.downloads.hub_files import (
     BACKBONE,

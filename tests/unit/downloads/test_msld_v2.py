@@ -10,8 +10,8 @@ import sys
 import time
 from pathlib import Path
 
-from fossil.data.msld_v2_source import HANDLE, measure_content
-from fossil.files import read_json
+from fossil.data.downloads.msld_v2_source import HANDLE, measure_content
+from fossil.runtime.files import read_json
 from tests.unit.downloads.hub_server import Fault, Kaggle, make_archive
 from tests.unit.downloads.kaggle_files import (
     FILES,

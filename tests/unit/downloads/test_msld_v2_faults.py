@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from fossil.data.disk import DiskFullError
-from fossil.data.msld_v2_source import HANDLE
+from fossil.data.downloads.disk import DiskFullError
+from fossil.data.downloads.msld_v2_source import HANDLE
 from tests.unit.downloads.hub_server import Fault, Kaggle, Request, Server, make_archive, proxy_variables, running
 from tests.unit.downloads.kaggle_files import (
     ARCHIVE,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from fossil.data.download import DownloadError
+from fossil.data.downloads.download import DownloadError
 from tests.unit.downloads.file_server import Answer, FileServer
 from tests.unit.downloads.pad_ufes_20_files import (
     EXPECTED,

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from fossil.data.archives import ArchiveError
-from fossil.data.disk import DiskFullError
-from fossil.data.download import DownloadError, RemoteFile
-from fossil.data.pad_ufes_20_source import PAD_UFES_20, Source
+from fossil.data.downloads.archives import ArchiveError
+from fossil.data.downloads.disk import DiskFullError
+from fossil.data.downloads.download import DownloadError, RemoteFile
+from fossil.data.downloads.pad_ufes_20_source import PAD_UFES_20, Source
 from fossil.stages import download_pad_ufes_20 as stage
 from tests.unit.downloads.file_server import FileServer
 from tests.unit.downloads.pad_ufes_20_files import (

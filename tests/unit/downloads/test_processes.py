@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from fossil.data.download import fetch
+from fossil.data.downloads.download import fetch
 from tests.unit.downloads.file_server import Answer, FileServer
 from tests.unit.downloads.wanted_file import (
     CONTENT,
@@ -30,8 +30,8 @@ CHILD = """
 import logging
 import sys
 from pathlib import Path
-from fossil.data.download import RemoteFile, fetch
-from fossil.data.http_answers import Patience
+from fossil.data.downloads.download import RemoteFile, fetch
+from fossil.data.downloads.http_answers import Patience
 
 logging.basicConfig(level=logging.INFO, format="%(message)s")
 url, size, digest, path = sys.argv[1:]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fossil.data.download import RemoteFile, fetch
-from fossil.data.http_answers import Patience
+from fossil.data.downloads.download import RemoteFile, fetch
+from fossil.data.downloads.http_answers import Patience
 from tests.unit.downloads.file_server import Answer, FileServer
 from tests.unit.downloads.wanted_file import (
     CONTENT,

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from fossil.data.download import DownloadError, RemoteFile, fetch
-from fossil.data.http_answers import Patience
+from fossil.data.downloads.download import DownloadError, RemoteFile, fetch
+from fossil.data.downloads.http_answers import Patience
 from tests.unit.downloads.file_server import FileServer
 
 # Asks again at once, and takes no server for silent that a busy machine keeps waiting.

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from fossil.config import checks
-from fossil.config.comparisons import ANY, GRID_FACTORS, Block, Row
 from fossil.config.datasets import (
     DATASETS,
     PHANTOM_POSITIVE,
@@ -61,13 +60,11 @@ from fossil.config.studies import (
     SyntheticStudy,
     SyntheticTraining,
 )
-from fossil.config.tuning import Candidate, Tuning
+from fossil.config.tuning import Tuning
 
 __all__ = [
-    "ANY",
     "BASELINE",
     "DATASETS",
-    "GRID_FACTORS",
     "METHODS",
     "PACKAGED_BACKBONES",
     "PAPER_SEEDS",
@@ -76,8 +73,6 @@ __all__ = [
     "Augmentation",
     "AugmentationPolicy",
     "BilevelOptions",
-    "Block",
-    "Candidate",
     "Config",
     "ConfigError",
     "CurriculumOptions",
@@ -97,7 +92,6 @@ __all__ = [
     "PhantomDataset",
     "Proxy",
     "Publishing",
-    "Row",
     "Statistics",
     "Strict",
     "SyntheticAugmentation",
@@ -108,7 +102,6 @@ __all__ = [
     "Tuning",
     "explain",
     "laid_over",
-    "load_config",
     "read_typed",
 ]
 
@@ -146,7 +139,6 @@ class Config(Strict):
             problems += checks.grid_problems(self.synthetic, fossil)
         problems += checks.dataset_problems(self.datasets, self.images)
         if not problems:
-            problems += checks.tuning_problems(self)
             problems += checks.external_problems(self)
         if not problems and self.image_dataset == "phantom":
             problems += checks.phantom_problems("phantom", self.datasets.phantom, self.images.folds)
@@ -183,17 +175,3 @@ class Config(Strict):
     def trial_folds(self) -> int:
         """Number of folds on which candidates are tried."""
         return min(self.images.tuning.folds, self.image_folds)
-
-
-def load_config(values: Mapping[str, Any]) -> Config:
-    """Check a configuration.
-
-    Raises
-    ------
-    ConfigError
-        Naming each wrong key, what was found there and what was expected.
-    """
-    try:
-        return Config.model_validate(dict(values))
-    except ValidationError as error:
-        raise ConfigError("\n".join(explain(error))) from None

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from fossil.config.comparisons import AUGMENTED
 from fossil.config.datasets import DATASETS, Datasets, PhantomDataset
 from fossil.config.methods import METHODS, FossilOptions
 from fossil.config.strict import explain
 from fossil.config.studies import (
+    AUGMENTED,
     PACKAGED_BACKBONES,
     ImageStudy,
     Statistics,
     SyntheticStudy,
 )
-from fossil.config.tuning import PRINTED_OPTIONS, candidates, variants_of
+from fossil.config.tuning import PRINTED_OPTIONS
 
 if TYPE_CHECKING:
     from fossil.config import Config
@@ -34,7 +34,7 @@ def weights_problems(study: ImageStudy) -> list[str]:
 def options_problems(name: str, options: dict[str, Any]) -> list[str]:
     """Check the options of one method."""
     if name not in METHODS:
-        return [f"methods.{name}: {_unknown([name])}"]
+        return [f"methods.{name}: {unknown_method([name])}"]
     try:
         METHODS[name].options.model_validate(options)
     except ValidationError as error:
@@ -82,7 +82,7 @@ def study_problems(key: str, study: SyntheticStudy | ImageStudy) -> list[str]:
     problems = []
     unknown = [name for name in study.methods if name not in METHODS]
     if unknown:
-        problems.append(f"{key}.methods: {_unknown(unknown)}")
+        problems.append(f"{key}.methods: {unknown_method(unknown)}")
     for field in ("methods", "seeds"):
         values = getattr(study, field)
         if not values:
@@ -111,36 +111,6 @@ def dataset_problems(datasets: Datasets, study: ImageStudy) -> list[str]:
     if study.dataset is None and len(several) > 1:
         return [f"images.dataset: {' and '.join(several)} are both set; name the one to train on"]
     return []
-
-
-def tuning_problems(config: Config) -> list[str]:
-    """Check that candidates are what their methods can be, and that the folds of the search are there."""
-    tuning = config.images.tuning
-    problems = [f"images.tuning.grids.{name}: {_unknown([name])}" for name in tuning.grids if name not in METHODS]
-    if problems:
-        return problems
-    for method, grid in tuning.grids.items():
-        twice = [key for key, values in grid.items() if len({repr(value) for value in values}) < len(values)]
-        problems += [f"images.tuning.grids.{method}.{key}: {grid[key]} names one twice" for key in twice]
-        try:
-            found = candidates(config, method)
-        except ValidationError as error:
-            problems += [f"images.tuning.grids.{method}: {problem}" for problem in explain(error)]
-        else:
-            names = [candidate.variant for candidate in found]
-            if len(set(names)) < len(names):
-                problems.append(f"images.tuning.grids.{method}: candidates that differ have one name: {names}")
-    if len(set(config.images.variants)) < len(config.images.variants):
-        problems.append(f"images.variants: {config.images.variants} names one twice")
-    if problems:
-        return problems
-    if len(set(tuning.seeds)) < len(tuning.seeds):
-        problems.append(f"images.tuning.seeds: {tuning.seeds} names one twice")
-    return problems + [
-        f"images.variants: {config.images.variants} leave {method} without a row; add baseline"
-        for method in config.images.methods
-        if not variants_of(config, method)
-    ]
 
 
 def external_problems(config: Config) -> list[str]:
@@ -198,5 +168,6 @@ def _compares_variants(study: SyntheticStudy | ImageStudy) -> bool:
     return len(study.variants) > 1 and not tunable.isdisjoint(study.methods)
 
 
-def _unknown(names: list[str]) -> str:
+def unknown_method(names: list[str]) -> str:
+    """Tell which methods are unknown, and which are known."""
     return f"unknown method {', '.join(names)}; known: {', '.join(METHODS)}"

@@ -17,6 +17,9 @@ PACKAGED_BACKBONES = ("tf_efficientnet_lite0",)
 Proxy = Literal["softmax", "entropy", "loss", "unscaled_loss"]
 DifficultySource = Literal["online", "frozen"]
 
+AUGMENTED = "_augmented"
+"""What the name of a scenario ends with where its training samples have augmented copies."""
+
 PAPER_SEEDS = [42, 77, 123, 999, 2025, 17, 88, 321]
 
 

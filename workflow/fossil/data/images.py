@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from fossil.data.photographs import DecodeError, Interpolation, MemoryBudget, Pixels, open_photograph
-from fossil.files import atomic_path
-from fossil.logs import progress
+from fossil.runtime.files import atomic_path
+from fossil.runtime.logs import progress
 
 Augmenter = Callable[[Pixels, Sequence[str]], Pixels]
 Result = TypeVar("Result")

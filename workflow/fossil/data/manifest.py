@@ -13,8 +13,8 @@ from typing import Any
 
 import pandas as pd
 
-from fossil.files import sha256
-from fossil.logs import progress
+from fossil.runtime.files import sha256
+from fossil.runtime.logs import progress
 
 COLUMNS = ("image_id", "patient_id", "class_name", "label", "is_augmented", "source_id", "path", "sha256")
 """Columns of every manifest; further ones may follow."""

@@ -20,7 +20,7 @@ from fossil.config import Strict
 from fossil.data.manifest import Manifest, ManifestError, build_manifest, require_both_classes, some
 from fossil.data.msld_v2_folders import CLASS_OF_PREFIX, Folders, walk
 from fossil.data.subsets import draw_with_copies, thin_by_patient
-from fossil.logs import logger, progress
+from fossil.runtime.logs import logger, progress
 
 PUBLISHED_IMAGES = 755
 """Originals of the whole data set, by its authors."""

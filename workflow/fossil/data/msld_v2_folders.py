@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 import pandas as pd
 
 from fossil.data.manifest import ManifestError, some
-from fossil.files import visible_files
+from fossil.runtime.files import visible_files
 
 CLASS_OF_PREFIX = {
     "MKP": "Monkeypox",

@@ -14,7 +14,7 @@ from pydantic import Field
 from fossil.config import Strict
 from fossil.data.manifest import Manifest, ManifestError, build_manifest, require_both_classes, some
 from fossil.data.tables import read_table
-from fossil.files import visible_files
+from fossil.runtime.files import visible_files
 
 _COLUMNS = ("patient_id", "diagnostic", "img_id")
 _KEY = "datasets.pad_ufes_20"

@@ -24,8 +24,8 @@ from threadpoolctl import threadpool_limits
 
 from fossil.config import ConfigError, PhantomDataset
 from fossil.data.phantom_drawing import MAX_HAIRS, Scenes, draw_images
-from fossil.files import write_csv
-from fossil.logs import progress
+from fossil.runtime.files import write_csv
+from fossil.runtime.logs import progress
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fossil.config import Row
+from fossil.design.comparisons import Row
 from fossil.evaluation.metrics import METRICS, prediction_metrics, training_metrics
-from fossil.files import read_json
+from fossil.runtime.files import read_json
 
 _RUN = ["scenario", "method", "variant", "seed"]
 _KEYS = ["study", "scenario", "method", "variant", "fold", "seed"]

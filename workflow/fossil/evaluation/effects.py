@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fossil.config import ANY, Block, Row, Statistics
+from fossil.config import Statistics
+from fossil.design.comparisons import ANY, Block, Row
 from fossil.evaluation.paired_tests import analyse_pairs, holm
 from fossil.evaluation.run_values import StatisticsError, run_values
 

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from fossil.config import Block
+from fossil.design.comparisons import Block
 from fossil.evaluation.run_values import StatisticsError, run_values
 
 HIGHER_IS_BETTER = {

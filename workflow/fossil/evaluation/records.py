@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field
 
 from fossil.config import Strict
-from fossil.files import read_json
+from fossil.runtime.files import read_json
 
 
 class Trainings(Strict):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from fossil.config.comparisons import row_key
+from fossil.design.comparisons import row_key
 
 NO_FOLD = -1
 

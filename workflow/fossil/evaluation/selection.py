@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from fossil.config import Candidate
+from fossil.design.candidates import Candidate
 
 CRITERION = "auc"
 

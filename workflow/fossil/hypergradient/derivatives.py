@@ -12,8 +12,8 @@ from torch import Tensor
 from torch.autograd import forward_ad
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from fossil.hypergradient.problem import Vector
 from fossil.hypergradient.vectors import inner, like, shift
-from fossil.problem import Vector
 
 Product = Callable[[Vector], Vector]
 """A linear map of vectors, such as a Hessian."""

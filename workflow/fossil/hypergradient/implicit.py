@@ -18,8 +18,8 @@ from fossil.hypergradient.derivatives import (
     per_sample_jvp,
     plain_attention,
 )
+from fossil.hypergradient.problem import BilevelProblem, Part, Vector
 from fossil.hypergradient.solvers import Solution
-from fossil.problem import BilevelProblem, Part, Vector
 
 
 def sensitivities(

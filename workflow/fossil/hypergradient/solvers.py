@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from fossil.hypergradient.derivatives import Product
+from fossil.hypergradient.problem import Vector
 from fossil.hypergradient.vectors import inner, shift
-from fossil.problem import Vector
 
 
 @dataclass(frozen=True)

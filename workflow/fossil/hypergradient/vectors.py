@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from fossil.problem import Vector
+from fossil.hypergradient.problem import Vector
 
 
 def inner(a: Vector, b: Vector, *, stack: int = 0) -> Tensor:

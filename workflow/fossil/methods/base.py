@@ -18,8 +18,8 @@ import torch
 from torch import Tensor
 
 from fossil.config import NoOptions, Strict
+from fossil.hypergradient.problem import BilevelProblem, Vector
 from fossil.likelihood import cross_entropy
-from fossil.problem import BilevelProblem, Vector
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,10 +8,10 @@ from torch import Tensor
 
 from fossil.config import FossilBilevelOptions
 from fossil.difficulty import stage_thresholds
+from fossil.hypergradient.upper_level import BilevelWeights
 from fossil.methods.base import MakeProblem, Method, Progress, Samples
 from fossil.methods.fossil import closed_form
 from fossil.schedules import augmentation_penalty
-from fossil.upper_level import BilevelWeights
 
 
 class FossilBilevel(Method):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fossil.config import BASELINE, Block, Config
-from fossil.config.comparisons import row_key
-from fossil.config.synthetic_blocks import augmented_scenario
+from fossil.config import BASELINE, Config
+from fossil.design.comparisons import Block, row_key
+from fossil.design.synthetic_studies import augmented_scenario
 from fossil.reporting.catalogue_images import image_figures, image_tables
 from fossil.reporting.entries import Figure, Source, Table
 

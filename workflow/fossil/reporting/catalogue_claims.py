@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from fossil.config import DATASETS, METHODS, PHANTOMS, Block, Config, laid_over
-from fossil.config.image_blocks import fold_ratio, internal_study
+from fossil.claims.measured import SWEEP, Measured
+from fossil.config import DATASETS, METHODS, PHANTOMS, Config, laid_over
 from fossil.config.studies import SyntheticStudy
-from fossil.evaluation.claims.measured import SWEEP, Measured
+from fossil.design.comparisons import Block
+from fossil.design.image_studies import fold_ratio, internal_study
 from fossil.reporting.entries import Table
 
 _PAPER_TRAINING: dict[str, Any] = {

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from fossil.config import BASELINE, DATASETS, PHANTOMS, Block, Config, DatasetName
-from fossil.config.image_blocks import internal_study, operating_points
-from fossil.config.tuning import SEARCHED, searches
+from fossil.config import BASELINE, DATASETS, PHANTOMS, Config, DatasetName
+from fossil.config.tuning import SEARCHED
+from fossil.design.candidates import searches
+from fossil.design.comparisons import Block
+from fossil.design.image_studies import internal_study, operating_points
 from fossil.reporting.entries import Figure, Table
 
 _PERFORMANCE = ("auc", "balanced_accuracy", "g_mean", "f1", "recall")

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from fossil.evaluation.claims.ledger import CHECK, CLAIM, NUMBER, STATEMENT
-from fossil.evaluation.claims.verdicts import (
+from fossil.claims.ledger import CHECK, CLAIM, NUMBER, STATEMENT
+from fossil.claims.verdicts import (
     BEYOND,
     CONSISTENT,
     CONTRADICTED,

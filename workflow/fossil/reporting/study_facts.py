@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from fossil.config import DATASETS, METHODS, PHANTOMS, Config
-from fossil.config.tuning import VARIANT_LABELS, candidates, searches
+from fossil.config.tuning import VARIANT_LABELS
+from fossil.design.candidates import candidates, searches
 from fossil.reporting.catalogue_images import dataset_description
 
 PHANTOM_SENTENCE = (

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fossil.config import DATASETS, METHODS
-from fossil.files import atomic_path
+from fossil.runtime.files import atomic_path
 
 TEXT_WIDTH = 6.5
 """Width of a text column in inches."""

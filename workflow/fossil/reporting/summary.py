@@ -40,7 +40,7 @@ class Tables:
     theory : DataFrame
         Column verdict, a row a statement.
     claims : DataFrame or None
-        The ledger, as `fossil.evaluation.claims.ledger.read_ledger` gives it.
+        The ledger, as `fossil.claims.ledger.read_ledger` gives it.
     """
 
     synthetic: pd.DataFrame | None

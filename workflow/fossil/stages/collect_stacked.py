@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fossil.config import Row, Strict
+from fossil.config import Strict
+from fossil.design.comparisons import Row
 from fossil.evaluation.collect import collect_stacked
-from fossil.files import write_parquet
+from fossil.runtime.files import write_parquet
 
 
 class Settings(Strict):

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from fossil.config import Row, Strict
-from fossil.evaluation.transfer import collect_transfer
-from fossil.files import write_parquet
+from fossil.config import Strict
+from fossil.design.comparisons import Row
+from fossil.evaluation.external import collect_transfer
+from fossil.runtime.files import write_parquet
 
 
 class Settings(Strict):

@@ -15,8 +15,8 @@ from fossil.config import Strict
 from fossil.data.images import decode_images
 from fossil.data.manifest import some
 from fossil.data.photographs import Interpolation
-from fossil.files import atomic_path, sha256, write_json, write_parquet
-from fossil.logs import logger, say
+from fossil.runtime.files import atomic_path, sha256, write_json, write_parquet
+from fossil.runtime.logs import logger, say
 
 # Options of the allocator, by the numbers of malloc.h: one heap for all threads, which holds blocks of up to 4 MB and
 # keeps up to 64 MB of what is freed.

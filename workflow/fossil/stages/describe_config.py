@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from fossil.config import NoOptions
-from fossil.files import write_text
 from fossil.reporting.config_reference import schema_text, with_key_table
+from fossil.runtime.files import write_text
 
 Settings = NoOptions
 

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from fossil.config import Strict
-from fossil.data.pad_ufes_20_source import PAD_UFES_20, download_pad_ufes_20
+from fossil.data.downloads.pad_ufes_20_source import PAD_UFES_20, download_pad_ufes_20
 
 
 class Settings(Strict):

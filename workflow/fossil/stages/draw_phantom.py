@@ -8,7 +8,7 @@ from typing import Any
 
 from fossil.config import PhantomDataset, Strict
 from fossil.data.phantom import IDEAL_AUC, draw_phantom
-from fossil.files import sha256
+from fossil.runtime.files import sha256
 
 
 class Settings(Strict):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from fossil.config import Strict
-from fossil.files import sha256, write_json, write_tensors
+from fossil.runtime.files import sha256, write_json, write_tensors
 
 
 class Settings(Strict):

@@ -7,13 +7,13 @@ from typing import Any
 
 import pandas as pd
 
+from fossil.claims.evidence import Evidence
+from fossil.claims.ledger import judge, read_claims
+from fossil.claims.measured import Measured
+from fossil.claims.reported import read_reported
 from fossil.config import Statistics, Strict
-from fossil.config.tuning import Search
-from fossil.evaluation.claims.evidence import Evidence
-from fossil.evaluation.claims.ledger import judge, read_claims
-from fossil.evaluation.claims.measured import Measured
-from fossil.evaluation.reported import read_reported
-from fossil.files import write_csv
+from fossil.design.candidates import Search
+from fossil.runtime.files import write_csv
 
 
 class Settings(Strict):

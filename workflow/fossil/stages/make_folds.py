@@ -8,7 +8,7 @@ import pandas as pd
 
 from fossil.config import Strict
 from fossil.data.folds import make_folds
-from fossil.files import write_parquet
+from fossil.runtime.files import write_parquet
 
 
 class Settings(Strict):

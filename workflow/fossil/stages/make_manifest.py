@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fossil.config import Strict
-from fossil.files import write_parquet
-from fossil.logs import logger, say
+from fossil.runtime.files import write_parquet
+from fossil.runtime.logs import logger, say
 
 
 class Settings(Strict):

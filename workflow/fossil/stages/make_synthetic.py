@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from fossil.config import Strict
-from fossil.config.arms import Problem
 from fossil.data.splits import ROLES, SyntheticData, as_table
 from fossil.data.synthetic import make_synthetic
-from fossil.files import sha256, write_json, write_parquet
+from fossil.design.runs import Problem
+from fossil.runtime.files import sha256, write_json, write_parquet
 
 
 class Settings(Strict):

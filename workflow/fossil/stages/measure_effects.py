@@ -7,9 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from fossil.config import Block, Statistics, Strict
+from fossil.config import Statistics, Strict
+from fossil.design.comparisons import Block
 from fossil.evaluation.effects import grid_effects
-from fossil.files import write_csv
+from fossil.runtime.files import write_csv
 
 
 class Settings(Strict):

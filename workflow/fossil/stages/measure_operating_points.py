@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fossil.config import Row, Strict
+from fossil.config import Strict
 from fossil.config.strict import Fraction
+from fossil.design.comparisons import Row
 from fossil.evaluation.collect import fold_predictions, measure_folds
 from fossil.evaluation.operating_point import OPERATING_METRICS, operating_point
-from fossil.files import write_parquet
+from fossil.runtime.files import write_parquet
 
 
 class Settings(Strict):

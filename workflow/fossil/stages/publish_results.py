@@ -9,8 +9,8 @@ import pandas as pd
 
 from fossil.config import Strict
 from fossil.evaluation.records import Trainings, read_records
-from fossil.files import read_json
-from fossil.logs import say
+from fossil.runtime.files import read_json
+from fossil.runtime.logs import say
 from fossil.versions.commands import VersionError, shown, working_alone
 from fossil.versions.pointers import VERSION
 from fossil.versions.publishing import Publication, publish

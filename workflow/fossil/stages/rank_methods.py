@@ -7,9 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from fossil.config import Block, Strict
+from fossil.config import Strict
+from fossil.design.comparisons import Block
 from fossil.evaluation.ranks import rank_rows
-from fossil.files import write_csv
+from fossil.runtime.files import write_csv
 
 
 class Settings(Strict):

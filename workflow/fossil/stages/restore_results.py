@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fossil.config import Strict
-from fossil.logs import say
+from fossil.runtime.logs import say
 from fossil.versions.commands import working_alone
 from fossil.versions.pointers import CONFIGURATION
 from fossil.versions.restoring import restore

@@ -12,8 +12,8 @@ import torch
 from fossil.config import ImageTraining, Strict
 from fossil.data.fold_data import FoldDataError, load_images
 from fossil.difficulty import Proxy, difficulty, stages
-from fossil.files import read_json, write_parquet
-from fossil.logs import logger
+from fossil.runtime.files import read_json, write_parquet
+from fossil.runtime.logs import logger
 from fossil.training.device import device_name, prepare_device
 from fossil.training.images import predict_logits
 from fossil.training.trained import load_trained

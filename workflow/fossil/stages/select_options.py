@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from fossil.config import Candidate, Row, Strict
+from fossil.config import Strict
+from fossil.design.candidates import Candidate
+from fossil.design.comparisons import Row
 from fossil.evaluation.collect import collect_folds
 from fossil.evaluation.selection import select
-from fossil.files import write_json
-from fossil.logs import logger
+from fossil.runtime.files import write_json
+from fossil.runtime.logs import logger
 
 
 class Settings(Strict):

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from fossil.claims.ledger import read_ledger
 from fossil.config import Strict
-from fossil.evaluation.claims.ledger import read_ledger
-from fossil.files import write_text
 from fossil.reporting.summary import Tables, summary_page
+from fossil.runtime.files import write_text
 
 
 class Settings(Strict):

@@ -8,8 +8,8 @@ import pandas as pd
 
 from fossil.config import Strict
 from fossil.data.folds import read_folds
-from fossil.files import read_json, write_csv, write_text
 from fossil.reporting.tables.dataset import dataset_table, describe_dataset
+from fossil.runtime.files import read_json, write_csv, write_text
 
 
 class Settings(Strict):

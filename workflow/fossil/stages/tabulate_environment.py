@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fossil.claims.reported import read_reported_text
 from fossil.config import Strict
 from fossil.evaluation.records import Trainings, read_records
-from fossil.evaluation.reported import read_reported_text
-from fossil.files import write_csv, write_text
 from fossil.reporting.tables.environment import environment_table
+from fossil.runtime.files import write_csv, write_text
 
 
 class Settings(Strict):

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from fossil.config import Block, Strict
+from fossil.config import Strict
 from fossil.config.strict import Fraction
-from fossil.files import write_csv, write_text
+from fossil.design.comparisons import Block
 from fossil.reporting.tables.operating_point import operating_point_table
+from fossil.runtime.files import write_csv, write_text
 
 
 class Settings(Strict):

@@ -8,10 +8,11 @@ from typing import Annotated
 import pandas as pd
 from pydantic import Field
 
-from fossil.config import Block, Strict
-from fossil.files import write_csv, write_text
+from fossil.config import Strict
+from fossil.design.comparisons import Block
 from fossil.reporting.tables.sensitivity import sensitivity_table
 from fossil.reporting.tables.statistics import read_statistics
+from fossil.runtime.files import write_csv, write_text
 
 
 class Settings(Strict):

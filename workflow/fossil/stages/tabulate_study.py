@@ -10,12 +10,13 @@ from typing import Any
 
 import pandas as pd
 
-from fossil.config import Block, Strict
-from fossil.config.comparisons import AUGMENTED
-from fossil.evaluation.reported import read_reported
-from fossil.files import read_json, write_csv, write_text
+from fossil.claims.reported import read_reported
+from fossil.config import Strict
+from fossil.config.studies import AUGMENTED
+from fossil.design.comparisons import Block
 from fossil.reporting.tables.statistics import read_statistics
 from fossil.reporting.tables.study import study_table
+from fossil.runtime.files import read_json, write_csv, write_text
 
 
 class Settings(Strict):

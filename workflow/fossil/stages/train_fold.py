@@ -15,9 +15,9 @@ from pydantic import Field
 from fossil.config import ImageTraining, Strict, laid_over
 from fossil.data.fold_data import FoldData, load_fold
 from fossil.difficulty import Proxy
-from fossil.files import read_json, sha256, write_parquet, write_tensors
-from fossil.logs import logger, progress
 from fossil.methods.base import make_method
+from fossil.runtime.files import read_json, sha256, write_parquet, write_tensors
+from fossil.runtime.logs import logger, progress
 from fossil.training.checkpoint import Checkpoint
 from fossil.training.events import event_watcher
 from fossil.training.fold import TrainedFold, train_fold

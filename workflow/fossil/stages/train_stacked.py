@@ -15,11 +15,11 @@ import torch
 from torch import Tensor
 
 from fossil.config import Proxy, Strict, SyntheticTraining
-from fossil.config.arms import Arm
 from fossil.data.splits import ROLES, SyntheticData, read_problems
-from fossil.files import write_parquet
-from fossil.logs import logger, progress
+from fossil.design.runs import Arm
 from fossil.methods.base import Method, make_method, method_class
+from fossil.runtime.files import write_parquet
+from fossil.runtime.logs import logger, progress
 from fossil.training.device import prepare_device
 from fossil.training.stacked import StackedResult, score_training_samples, train_stacked
 from fossil.training.together import Together, can_share

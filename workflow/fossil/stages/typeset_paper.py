@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from fossil.config import Strict
-from fossil.files import atomic_path
-from fossil.logs import logger
+from fossil.runtime.files import atomic_path
+from fossil.runtime.logs import logger
 
 
 class TypesettingError(RuntimeError):

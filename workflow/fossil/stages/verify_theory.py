@@ -11,10 +11,10 @@ import pandas as pd
 from pydantic import Field, PositiveInt
 
 from fossil.config import BASELINE, Strict
-from fossil.evaluation.theory import ROUNDS, verify_theory
-from fossil.evaluation.theory.curvature import SIZES
-from fossil.evaluation.theory.statement import Verdict
-from fossil.files import read_json, write_csv, write_parquet
+from fossil.runtime.files import read_json, write_csv, write_parquet
+from fossil.theory import ROUNDS, verify_theory
+from fossil.theory.curvature import SIZES
+from fossil.theory.statement import Verdict
 from fossil.training.device import prepare_device
 
 _COLUMNS = ("seed", "epoch", "weighted_train_loss", "weight_mean", "n_eff", "validation_loss")

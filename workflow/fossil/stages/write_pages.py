@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pandas as pd
 
+from fossil.claims.ledger import read_ledger
 from fossil.config import Strict
-from fossil.evaluation.claims.ledger import read_ledger
 from fossil.evaluation.records import Trainings, read_records
-from fossil.files import write_text
 from fossil.reporting.captions import caption_of
 from fossil.reporting.claims import page, summary
 from fossil.reporting.html_pages import markdown_page, overview, runs_page, table_page
+from fossil.runtime.files import write_text
 
 
 class Settings(Strict):

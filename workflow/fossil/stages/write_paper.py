@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fossil.config import Strict
-from fossil.files import write_text
 from fossil.reporting.captions import caption_of
 from fossil.reporting.paper import Picture, paper_document
+from fossil.runtime.files import write_text
 
 
 class Settings(Strict):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fossil.claims.ledger import read_ledger
 from fossil.config import NoOptions
-from fossil.evaluation.claims.ledger import read_ledger
-from fossil.files import write_text
 from fossil.reporting.claims import with_summary
+from fossil.runtime.files import write_text
 
 Settings = NoOptions
 

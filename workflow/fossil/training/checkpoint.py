@@ -16,8 +16,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from fossil.files import atomic_path
-from fossil.logs import logger
+from fossil.runtime.files import atomic_path
+from fossil.runtime.logs import logger
 
 Tree = Any
 """Dicts with texts as keys, and lists, nested, of tensors, numbers, texts, booleans and None."""

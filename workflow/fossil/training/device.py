@@ -43,7 +43,7 @@ def prepare_device(accelerator: Literal["auto", "cpu", "cuda"], *, threads: int)
         raise DeviceError("images.training.accelerator is cuda, but torch finds no CUDA device; set it to cpu or auto")
     device = torch.device("cpu")
     if available and accelerator != "cpu":
-        from fossil.training.lease import own_cuda_device
+        from fossil.runtime.lease import own_cuda_device
 
         device = torch.device("cuda", own_cuda_device().place)
         torch.cuda.set_device(device)

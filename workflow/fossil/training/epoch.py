@@ -10,7 +10,7 @@ from torch import Tensor
 
 from fossil.data.augmentation import AugmentationParameters, augment_places
 from fossil.difficulty import Proxy, difficulty
-from fossil.functional import RandomState
+from fossil.hypergradient.functional import RandomState
 from fossil.likelihood import cross_entropy
 from fossil.methods.base import Batch, Progress
 from fossil.training.batches import PlannedBatch, epoch_order, plan_batches

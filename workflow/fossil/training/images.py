@@ -14,8 +14,9 @@ from torch import Tensor, nn
 
 from fossil.config import ImageTraining
 from fossil.difficulty import Proxy
-from fossil.logs import logger
 from fossil.methods.base import Method, Progress
+from fossil.runtime.interruption import TrainingInterruptedError, noted_signals
+from fossil.runtime.logs import logger
 from fossil.training.backbone import InputConfig
 from fossil.training.checkpoint import Checkpoint, CheckpointWriter, checkpoint_writer, read_checkpoint
 from fossil.training.epoch import finish_epoch, start_epoch
@@ -23,7 +24,6 @@ from fossil.training.image_history import epoch_line, regret_so_far, speed, star
 from fossil.training.image_rows import TrainingRows
 from fossil.training.image_run import ImageRun, looks_ahead
 from fossil.training.image_state import ImageState, capture, restore
-from fossil.training.interruption import TrainingInterruptedError, noted_signals
 from fossil.training.pixels import Normalisation, predict_logits
 from fossil.training.randomness import method_generator
 

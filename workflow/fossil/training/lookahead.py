@@ -8,11 +8,11 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from fossil.functional import ModelFunction, RandomState, function_of
 from fossil.hypergradient.derivatives import gradient, per_sample_jvp
+from fossil.hypergradient.functional import ModelFunction, RandomState, function_of
+from fossil.hypergradient.problem import BilevelProblem, Part, Vector
 from fossil.likelihood import cross_entropy
 from fossil.methods.base import Lookahead, ParameterSet, Progress
-from fossil.problem import BilevelProblem, Part, Vector
 from fossil.training.image_rows import TrainingRows
 from fossil.training.image_run import ImageRun
 from fossil.training.pixels import PREDICTION_BATCH, autocast

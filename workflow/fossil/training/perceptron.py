@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fossil.problem import Vector
+from fossil.hypergradient.problem import Vector
 
 
 def matmul(left: Tensor, right: Tensor, into: Tensor) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from fossil.problem import ClosedForms, Vector
+from fossil.hypergradient.problem import ClosedForms, Vector
 from fossil.training.perceptron import Workspace, backward, forward, logits_changes, matmul, passed_back
 
 

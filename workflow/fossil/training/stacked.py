@@ -19,9 +19,9 @@ from fossil.data.splits import Split, SyntheticData
 from fossil.difficulty import Proxy
 from fossil.difficulty import difficulty as score
 from fossil.fused_adam import FusedAdam
+from fossil.hypergradient.problem import BilevelProblem, Part, Vector
 from fossil.likelihood import cross_entropy
 from fossil.methods.base import Batch, Lookahead, Method, ParameterSet, Progress, Samples
-from fossil.problem import BilevelProblem, Part, Vector
 from fossil.training.history import summarise_epoch
 from fossil.training.perceptron import StackedPerceptron, Workspace, activations, backward, forward, logits_changes
 from fossil.training.perceptron_curvature import cross_entropy_forms

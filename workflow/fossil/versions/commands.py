@@ -11,7 +11,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from fossil.logs import logger, say
+from fossil.runtime.logs import logger, say
 
 _CONFIG = Path(".dvc/config")
 _LOCK = Path(".dvc/tmp/fossil.lock")

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from fossil.files import read_json
+from fossil.runtime.files import read_json
 from fossil.versions.commands import VersionError
 
 POINTED = (Path("data/raw"), Path("data/raw/weights"), Path("data/processed"), Path("results"))

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from fossil.files import sha256, write_json, write_text
+from fossil.runtime.files import sha256, write_json, write_text
 from fossil.versions.at_work import require_made, require_no_other_run
 from fossil.versions.commands import VersionError, cache_folder, dvc, git, shown
 from fossil.versions.job_records import needed_files, read_job_records, records_as_lines

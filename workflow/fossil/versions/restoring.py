@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fossil.files import sha256
+from fossil.runtime.files import sha256
 from fossil.versions.at_work import require_no_snakemake
 from fossil.versions.commands import VersionError, cache_folder, dvc, shown
 from fossil.versions.history import hashes_in_commits

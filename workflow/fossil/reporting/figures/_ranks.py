@@ -8,8 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from fossil.config import Block, Row
-from fossil.config.comparisons import row_key
+from fossil.design.comparisons import Block, Row, row_key
 from fossil.reporting.style import METRIC_LABELS, SMALL, TEXT_WIDTH, add_notes, figure_style, method_look
 
 PANELS = ("auc", "balanced_accuracy", "g_mean")

@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import model_validator
 
-from fossil.config import DATASETS, METHODS, Block, Row, Strict
-from fossil.config.comparisons import row_key
+from fossil.config import DATASETS, METHODS, Strict
+from fossil.design.comparisons import Block, Row, row_key
 
 COUNTS = "7/8: 7 of 8 runs are there"
 """What a count beside a label or a number means."""

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from fossil.config import Row
+from fossil.design.comparisons import Row
 from fossil.reporting.figures._runs import ImageOptions, expected_runs, mark_notes, marked_label, runs_of
 from fossil.reporting.style import METRIC_LABELS, REGRETS, TEXT_WIDTH, figure_style, figure_title, method_look
 

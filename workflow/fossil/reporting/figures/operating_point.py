@@ -13,8 +13,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from fossil.config import Row
 from fossil.config.strict import Fraction
+from fossil.design.comparisons import Row
 from fossil.reporting.figures._runs import (
     COUNTS,
     ImageOptions,

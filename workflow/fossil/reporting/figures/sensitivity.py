@@ -15,7 +15,8 @@ from matplotlib.patches import Rectangle
 from matplotlib.transforms import ScaledTranslation
 from pydantic import field_validator, model_validator
 
-from fossil.config import ANY, GRID_FACTORS, Block, Row, Strict
+from fossil.config import Strict
+from fossil.design.comparisons import ANY, GRID_FACTORS, Block, Row
 from fossil.reporting.figures._runs import COUNTS, counted, expected_runs, metric_values, seed_count
 from fossil.reporting.style import LOWER_IS_BETTER, METRIC_LABELS, NEITHER_IS_BETTER, SMALL, TEXT_WIDTH, figure_style
 

@@ -26,7 +26,7 @@ class Options(Strict):
 
 
 def draw(curves: pd.DataFrame, options: Options) -> Figure:
-    """Draw the six panels (see ``fossil.evaluation.theory.curves`` for the table).
+    """Draw the six panels (see ``fossil.theory.curves`` for the table).
 
     Panels e and f show the methods that have runs, e the mean over seeds and f every run after its last epoch.
     """

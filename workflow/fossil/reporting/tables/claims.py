@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
-from fossil.evaluation.claims.ledger import CHECK, CLAIM, NUMBER, STATEMENT
-from fossil.evaluation.claims.verdicts import CONSISTENT, CONTRADICTED
+from fossil.claims.ledger import CHECK, CLAIM, NUMBER, STATEMENT
+from fossil.claims.verdicts import CONSISTENT, CONTRADICTED
 from fossil.reporting.claims import ORDER
 from fossil.reporting.tables.latex import environment, escape, row
 

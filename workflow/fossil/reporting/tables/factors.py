@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fossil.config import ANY, GRID_FACTORS, Block, Row
+from fossil.design.comparisons import ANY, GRID_FACTORS, Block, Row
 from fossil.reporting.tables.columns import TableError
 from fossil.reporting.tables.latex import escape
 

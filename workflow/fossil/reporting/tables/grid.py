@@ -6,7 +6,8 @@ from itertools import product
 
 import pandas as pd
 
-from fossil.config import ANY, BASELINE, GRID_FACTORS, Block, Row
+from fossil.config import BASELINE
+from fossil.design.comparisons import ANY, GRID_FACTORS, Block, Row
 from fossil.reporting.tables.columns import column
 from fossil.reporting.tables.factors import FACTORS, cells_of, level_name, levels_of
 from fossil.reporting.tables.latex import (

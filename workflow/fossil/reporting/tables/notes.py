@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
-from fossil.config import DATASETS, Block
+from fossil.config import DATASETS
+from fossil.design.comparisons import Block
 from fossil.reporting.tables.columns import TableError
 from fossil.reporting.tables.latex import number
 from fossil.reporting.tables.summary import runs_of

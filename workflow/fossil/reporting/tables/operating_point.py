@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from fossil.config import Block
+from fossil.design.comparisons import Block
 from fossil.evaluation.operating_point import DECISIONS, OPERATING_METRICS, TEMPERATURES
 from fossil.reporting.tables.columns import column
 from fossil.reporting.tables.latex import (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from fossil.config import Block, Row
+from fossil.design.comparisons import Block, Row
 from fossil.reporting.tables.columns import COLUMNS, TableError
 
 PRINTED_P = ("p_wilcoxon", "p_permutation", "p_aurc")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from fossil.config import ANY, Block
+from fossil.design.comparisons import ANY, Block
 from fossil.reporting.tables.columns import column, plain_heading
 from fossil.reporting.tables.effects import DECIMALS, effect_lines, effect_notes
 from fossil.reporting.tables.factors import FACTORS, cells_of

@@ -9,7 +9,8 @@ from itertools import chain
 
 import pandas as pd
 
-from fossil.config import DATASETS, Block
+from fossil.config import DATASETS
+from fossil.design.comparisons import Block
 from fossil.reporting.tables.columns import column
 from fossil.reporting.tables.latex import (
     LABEL_WIDTH,

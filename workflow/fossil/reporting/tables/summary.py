@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from fossil.config import Block, Row
+from fossil.design.comparisons import Block, Row
 from fossil.reporting.tables.columns import TableError
 
 P_COLUMNS = ("p_wilcoxon", "p_wilcoxon_holm", "p_permutation", "p_permutation_holm")

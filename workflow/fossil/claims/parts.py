@@ -1,0 +1,331 @@
+"""What a claim says of tables, as tests that can be put to the paper's own numbers and to measured runs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+from scipy import stats
+
+from fossil.claims.evidence import LOWER_IS_BETTER, Evidence, Pairs, row_of
+from fossil.claims.reported import Paper, Printed, Who
+from fossil.claims.verdicts import (
+    CANNOT_TELL,
+    CONSISTENT,
+    CONTRADICTED,
+    DIRECTION,
+    HELD,
+    NOT_HELD,
+    NOT_RUN,
+    Answer,
+)
+from fossil.claims.wording import intervals, label, p_text, place, runs_text, who
+from fossil.config import Strict
+from fossil.design.comparisons import Block, Row
+
+Named = Annotated[list[str], Field(min_length=1, max_length=2)]
+"""A row of the paper's table: the method, and the variant where it names one."""
+
+_ALPHA = 0.05
+_HARM = 0.01
+"""A loss of a metric that counts as none: one unit of the last digit that the paper prints."""
+
+
+class _Part(Strict):
+    """Rows of a table of the paper and a metric.
+
+    Attributes
+    ----------
+    metric : str
+        As the paper's table names it.
+    measured_as : str
+        The measured metric, where that is another one: "" for the same.
+    block : str
+        The block whose rows are compared; "" for the first that has them, one of all seeds if there is any.
+    """
+
+    table: str
+    ratio: str = ""
+    metric: str
+    measured_as: str = ""
+    block: str = ""
+    row: Named
+
+    @property
+    def ours(self) -> str:
+        """The measured metric."""
+        return self.measured_as or self.metric
+
+    @property
+    def lower(self) -> bool:
+        """Whether less is better."""
+        return self.metric in LOWER_IS_BETTER
+
+    def named(self) -> list[Who]:
+        """Every row that the part is about, the first of them its own."""
+        return [who(self.row)]
+
+    def on_tables(self) -> list[str]:
+        """Name the tables that the part is about."""
+        return [self.table]
+
+    def on_paper(self, paper: Paper) -> Answer:
+        """Test the paper's own numbers."""
+        cells = [paper.cell(self.table, self.ratio, self.metric, one) for one in self.named()]
+        if not all(cells):
+            return Answer(CANNOT_TELL, "")
+        return self._printed(dict(zip(self.named(), filter(None, cells), strict=True)), paper)
+
+    def on_runs(self, evidence: Evidence) -> Answer:
+        """Test what was measured."""
+        if reason := evidence.why_not(self.table):
+            return Answer(NOT_RUN, reason)
+        blocks = evidence.blocks(self.table, self.ratio, self.named())
+        blocks = [block for block in blocks if self.block in ("", block.name)]
+        if not blocks:
+            return Answer(NOT_RUN, "rows that the claim compares are not configured")
+        rows = [row for one in self.named() if (row := row_of(blocks[0], one))]
+        return self._measured(evidence, blocks[0], rows)
+
+    def _printed(self, cells: dict[Who, Printed], paper: Paper) -> Answer:
+        raise NotImplementedError
+
+    def _measured(self, evidence: Evidence, block: Block, rows: list[Row]) -> Answer:
+        raise NotImplementedError
+
+    def _pairs(self, evidence: Evidence, block: Block, rows: list[Row]) -> list[Pairs]:
+        return [evidence.pairs(self.table, block, rows[0], other, self.ours) for other in rows[1:]]
+
+    def _better(self, difference: float) -> bool:
+        return difference < 0 if self.lower else difference > 0
+
+
+class Better(_Part):
+    """The row has a better mean than each of others, beyond chance: every p is below ``p_below``.
+
+    All of them must be, so that no correction for their number is due: the claim is wrong as soon as one of the others
+    is as good (an intersection-union test, Berger 1982). On paper a strictly better mean of another row contradicts it,
+    as does a printed p, of a test that the claim names, that is not below the level; equal means do not tell, nor does
+    a table without these p.
+
+    Attributes
+    ----------
+    by : list of str
+        Tests that the claim names, of which all must be below the level, also where pairs are not independent; without
+        any it is the one that `fossil.claims.evidence.Pairs` calls p.
+    """
+
+    kind: Literal["better"]
+    than: Annotated[list[Named], Field(min_length=1)]
+    p_below: float = 0.05
+    by: list[Literal["wilcoxon", "permutation"]] = Field([])
+
+    def named(self) -> list[Who]:
+        return [who(self.row), *map(who, self.than)]
+
+    def _printed(self, cells: dict[Who, Printed], paper: Paper) -> Answer:
+        (mine, own), *others = cells.items()
+        at = place(self.metric, self.ratio)
+        losing = [f"{label(name)} {cell.mean:g}" for name, cell in others if self._better(cell.mean - own.mean)]
+        if losing:
+            return Answer(CONTRADICTED, f"{at}: {label(mine)} {own.mean:g}, {', '.join(losing)}")
+        ps = [
+            (name, test, paper.cell(self.table, self.ratio, f"p_{test}", name))
+            for name, _ in others
+            for test in self.by
+        ]
+        failing = [
+            f"{label(name)} p = {cell.mean:g} ({test})" for name, test, cell in ps if cell and cell.mean >= self.p_below
+        ]
+        if failing:
+            return Answer(CONTRADICTED, ", ".join(failing))
+        equal = [label(name) for name, cell in others if cell.mean == own.mean]
+        if equal:
+            return Answer(CANNOT_TELL, f"{at}: {own.mean:g} as {', '.join(equal)}")
+        return Answer(CONSISTENT if all(cell for *_, cell in ps) else CANNOT_TELL, "")
+
+    def _measured(self, evidence: Evidence, block: Block, rows: list[Row]) -> Answer:
+        pairs = self._pairs(evidence, block, rows)
+        if min(pair.n for pair in pairs) == 0:
+            return Answer(NOT_RUN, "no complete pairs of runs")
+        ps = [max([getattr(pair, f"p_{name}") for name in self.by] or [pair.p]) for pair in pairs]
+        right = all(self._better(pair.estimate) for pair in pairs)
+        verdict = NOT_HELD if not right else HELD if all(p < self.p_below for p in ps) else DIRECTION
+        best = (min if self.lower else max)(pair.second for pair in pairs)
+        label_of_best = next(row.label for row, pair in zip(rows[1:], pairs, strict=True) if pair.second == best)
+        shown = f"{place(self.ours, self.ratio)}, n {pairs[0].n_expected}: {rows[0].label} {pairs[0].first:.3f}, "
+        shown += f"{'the other is' if len(pairs) == 1 else 'best other'} {label_of_best} {best:.3f}; "
+        shown += self._remark(rows[1:], pairs, ps)
+        least = max(pair.smallest_p for pair in pairs)
+        shown += "; no data of so few runs could be beyond chance" if least >= self.p_below else ""
+        return Answer(verdict, shown)
+
+    def _remark(self, rows: list[Row], pairs: list[Pairs], ps: list[float]) -> str:
+        """Say which rows are not beaten, or not beyond chance, or how small every p is."""
+        every = list(zip(rows, pairs, ps, strict=True))
+        lacking = "".join(dict.fromkeys(runs_text(pair) for pair in pairs))
+        if ahead := [(row, p) for row, pair, p in every if not self._better(pair.estimate)]:
+            return f"not ahead of {', '.join(f'{row.label} (p {p_text(p)})' for row, p in ahead)}{lacking}"
+        if near := [(row, p) for row, _, p in every if not p < self.p_below]:
+            return f"not beyond chance: {', '.join(f'{row.label} (p {p_text(p)})' for row, p in near)}{lacking}"
+        return f"every p at most {p_text(max(ps))}{lacking}"
+
+
+class NotWorse(_Part):
+    """The row loses at most .01 to others: the interval of the difference excludes more."""
+
+    kind: Literal["not_worse"]
+    than: Annotated[list[Named], Field(min_length=1)]
+
+    def named(self) -> list[Who]:
+        return [who(self.row), *map(who, self.than)]
+
+    def _printed(self, cells: dict[Who, Printed], paper: Paper) -> Answer:
+        mine, *others = cells.values()
+        lost = [abs(mine.mean - cell.mean) for cell in others if self._better(cell.mean - mine.mean)]
+        worst = max(lost, default=0.0)
+        verdict = CONTRADICTED if worst > _HARM + 1e-9 else CONSISTENT
+        return Answer(verdict, f"{place(self.metric, self.ratio)}: loses {worst:.3f}" if lost else "")
+
+    def _measured(self, evidence: Evidence, block: Block, rows: list[Row]) -> Answer:
+        pairs = self._pairs(evidence, block, rows)
+        if min(pair.n for pair in pairs) == 0:
+            return Answer(NOT_RUN, "no complete pairs of runs")
+        # Gains, of which the least that the interval allows counts.
+        gains = [(-pair.estimate, -pair.high) if self.lower else (pair.estimate, pair.low) for pair in pairs]
+        held = all(low > -_HARM for _, low in gains)
+        verdict = HELD if held else DIRECTION if all(gain > -_HARM for gain, _ in gains) else NOT_HELD
+        return Answer(verdict, f"{place(self.ours, self.ratio)}, {rows[0].label} minus: {intervals(rows[1:], pairs)}")
+
+
+class Difference(_Part):
+    """The row differs from another by a certain amount: the interval of the difference has it, and not zero."""
+
+    kind: Literal["difference"]
+    minus: Named
+    amount: float
+
+    def named(self) -> list[Who]:
+        return [who(self.row), who(self.minus)]
+
+    def _printed(self, cells: dict[Who, Printed], paper: Paper) -> Answer:
+        mine, other = cells.values()
+        found = mine.mean - other.mean
+        # Each of the two is rounded by half a unit.
+        verdict = CONSISTENT if abs(found - self.amount) <= mine.unit + 1e-9 else CONTRADICTED
+        return Answer(verdict, f"{place(self.metric, self.ratio)}: {found:+.3f} in print")
+
+    def _measured(self, evidence: Evidence, block: Block, rows: list[Row]) -> Answer:
+        (pair,) = self._pairs(evidence, block, rows)
+        if not pair.n:
+            return Answer(NOT_RUN, "no complete pairs of runs")
+        same_sign = pair.estimate * self.amount > 0
+        beyond = pair.low > 0 or pair.high < 0
+        held = same_sign and beyond and pair.low <= self.amount <= pair.high
+        text = f"{place(self.ours, self.ratio)}, n {pair.n}: {pair.estimate:+.3f} [{pair.low:+.3f}, {pair.high:+.3f}]"
+        return Answer(HELD if held else DIRECTION if same_sign else NOT_HELD, text)
+
+
+class Insignificant(_Part):
+    """Differences to others have p above a level."""
+
+    kind: Literal["insignificant"]
+    than: Annotated[list[Named], Field(min_length=1)]
+    p_above: float
+    printed_p: str
+
+    def named(self) -> list[Who]:
+        return [who(self.row), *map(who, self.than)]
+
+    def _printed(self, cells: dict[Who, Printed], paper: Paper) -> Answer:
+        ps = {one: paper.cell(self.table, self.ratio, self.printed_p, one) for one in self.named()[1:]}
+        below = [f"{label(one)} p = {cell.mean:g}" for one, cell in ps.items() if cell and cell.mean <= self.p_above]
+        told = CONSISTENT if all(ps.values()) else CANNOT_TELL
+        return Answer(CONTRADICTED if below else told, ", ".join(below))
+
+    def _measured(self, evidence: Evidence, block: Block, rows: list[Row]) -> Answer:
+        pairs = self._pairs(evidence, block, rows)
+        if min(pair.n for pair in pairs) == 0:
+            return Answer(NOT_RUN, "no complete pairs of runs")
+        text = [f"{row.label} p {p_text(pair.p)}" for row, pair in zip(rows[1:], pairs, strict=True)]
+        shown = f"{place(self.ours, self.ratio)}, n {pairs[0].n}: {', '.join(text)}"
+        if any(np.isnan(pair.p) for pair in pairs):
+            return Answer(NOT_RUN, shown)
+        least = max(pair.smallest_p for pair in pairs)
+        if least > self.p_above:
+            return Answer(NOT_RUN, f"{shown}; p cannot be below {least:g}, whatever the data")
+        return Answer(HELD if all(pair.p > self.p_above for pair in pairs) else NOT_HELD, shown)
+
+
+class Spread(_Part):
+    """The row has the least, or the most, deviation over runs: beyond chance where every `spread_p` is below .05.
+
+    In a study in folds runs are not independent, and these p are too small. On paper equal deviations do not tell.
+    """
+
+    kind: Literal["spread"]
+    most: bool = False
+    than: Annotated[list[Named], Field(min_length=1)]
+
+    def named(self) -> list[Who]:
+        return [who(self.row), *map(who, self.than)]
+
+    def _printed(self, cells: dict[Who, Printed], paper: Paper) -> Answer:
+        mine, *others = cells.items()
+        if any(np.isnan(cell.std) for cell in cells.values()):
+            return Answer(CANNOT_TELL, "")
+        sign = -1 if self.most else 1
+        at = f"{place(self.metric, self.ratio)}: {label(mine[0])} SD {mine[1].std:g}"
+        losing = [f"{label(one)} SD {cell.std:g}" for one, cell in others if sign * (cell.std - mine[1].std) < 0]
+        if losing:
+            return Answer(CONTRADICTED, f"{at}, {', '.join(losing)}")
+        equal = [label(one) for one, cell in others if cell.std == mine[1].std]
+        return Answer(CANNOT_TELL, f"{at} as {', '.join(equal)}") if equal else Answer(CONSISTENT, "")
+
+    def _measured(self, evidence: Evidence, block: Block, rows: list[Row]) -> Answer:
+        values = evidence.values(self.table, block, rows, self.ours)
+        values = values[~np.isnan(values).any(axis=1)]
+        if len(values) < 2:
+            return Answer(NOT_RUN, "fewer than two complete runs")
+        stds = values.std(axis=0, ddof=1)
+        right = stds[0] >= stds.max() if self.most else stds[0] <= stds.min()
+        ps = [spread_p(values[:, 0], other) for other in values[:, 1:].T]
+        verdict = NOT_HELD if not right else HELD if all(p < _ALPHA for p in ps) else DIRECTION
+        text = [f"{rows[0].label} SD {stds[0]:.3f}"]
+        text += [
+            f"{row.label} SD {std:.3f} (p {p_text(p)})" for row, std, p in zip(rows[1:], stds[1:], ps, strict=True)
+        ]
+        return Answer(verdict, f"{place(self.ours, self.ratio)}, n {len(values)}: {', '.join(text)}")
+
+
+class EveryRun(_Part):
+    """The row is better than another in every single run; in direction where it is in most."""
+
+    kind: Literal["every_run"]
+    than: Named
+
+    def named(self) -> list[Who]:
+        return [who(self.row), who(self.than)]
+
+    def _printed(self, cells: dict[Who, Printed], paper: Paper) -> Answer:
+        return Answer(CANNOT_TELL, "")
+
+    def _measured(self, evidence: Evidence, block: Block, rows: list[Row]) -> Answer:
+        values = evidence.values(self.table, block, rows, self.ours)
+        values = values[~np.isnan(values).any(axis=1)]
+        if not len(values):
+            return Answer(NOT_RUN, "no complete pairs of runs")
+        wins = sum(self._better(difference) for difference in values[:, 0] - values[:, 1])
+        verdict = HELD if wins == len(values) else DIRECTION if wins > len(values) / 2 else NOT_HELD
+        better = f"{rows[0].label} better than {rows[1].label} in {wins} of {len(values)} runs"
+        return Answer(verdict, f"{place(self.ours, self.ratio)}: {better}")
+
+
+def spread_p(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    """Two-sided p of equal deviations of paired values (Pitman 1939, Morgan 1939), shape (n,) each; NaN below n = 3."""
+    sums, differences = first + second, first - second
+    if len(first) < 3 or np.ptp(sums) == 0 or np.ptp(differences) == 0:
+        return float("nan")
+    return float(stats.pearsonr(sums, differences).pvalue)

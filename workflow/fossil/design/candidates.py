@@ -1,0 +1,184 @@
+"""The candidates of the search for options, and the variants of a method that result from it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from itertools import product
+from typing import Any
+
+from fossil.config import Config
+from fossil.config.methods import BASELINE, METHODS, FossilOptions, TemperatureOptions
+from fossil.config.strict import Name, Strict, Variant
+from fossil.config.tuning import PRINTED_OPTIONS, SEARCHED, Grid, ImageVariant, Tuning
+
+STAGE_WISE = "stage-wise"
+"""Start of the names of candidates of the stage-wise variant."""
+
+
+class Candidate(Strict):
+    """Options to try.
+
+    Attributes
+    ----------
+    variant : str
+        Name, which says the values of the options that differ between candidates.
+    options : dict
+        Laid over the configured ones.
+    trained_as : str
+        Candidate whose trials are this one's too, since both train alike; often itself.
+    may_win : bool
+        Whether it can be chosen.
+    in_budget : bool
+        Whether it is among those that are compared where every method has equally many.
+    """
+
+    method: Name
+    variant: Variant
+    options: dict[str, Any]
+    trained_as: Variant
+    may_win: bool = True
+    in_budget: bool = False
+
+
+def candidates(config: Config, method: str) -> list[Candidate]:
+    """Name the candidates of a method, in the order of its grid; none for a method without one."""
+    tuning = config.images.tuning
+    grid = tuning.grids.get(method)
+    if grid is None:
+        return []
+    found = [(_name(values, grid), _nested(values)) for values in _combinations(grid)]
+    chosen = _drawn([name for name, _ in found], tuning)
+    first: dict[str, str] = {}
+    result = [
+        Candidate(
+            method=method,
+            variant=name,
+            options=options,
+            trained_as=first.setdefault(_trains_like(config, method, options), name),
+            in_budget=name in chosen,
+        )
+        for name, options in found
+    ]
+    return result + (_stage_wise(config, grid) if method == "fossil" and tuning.stage_wise else [])
+
+
+def variants_of(config: Config, method: str) -> list[ImageVariant]:
+    """Name the variants of a method that the image study has, in the order of the tables."""
+    has = {
+        "baseline": True,
+        "tuned": method in config.images.tuning.grids,
+        "equal-budget": sum(one.may_win for one in candidates(config, method)) > config.images.tuning.budget,
+        "printed": method in PRINTED_OPTIONS,
+    }
+    return [variant for variant in config.images.variants if has[variant]]
+
+
+def searches(config: Config) -> bool:
+    """Tell whether any variant of the image study needs the search."""
+    return any(variant in SEARCHED for method in config.images.methods for variant in variants_of(config, method))
+
+
+def _combinations(grid: Grid) -> list[dict[str, Any]]:
+    return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+
+
+def _name(values: Mapping[str, Any], grid: Grid) -> str:
+    shown = [key for key in grid if len(grid[key]) > 1] or list(grid)
+    return "-".join(f"{key.rpartition('.')[2]}-{_text(values[key])}" for key in shown).replace("_", "-")
+
+
+def _text(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value).lower()
+
+
+def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in values.items():
+        *outer, last = key.split(".")
+        place = found
+        for name in outer:
+            place = place.setdefault(name, {})
+        place[last] = value
+    return found
+
+
+def _drawn(names: list[str], tuning: Tuning) -> set[str]:
+    """Draw candidates at random: those whose names, with the seed, have the smallest hashes.
+
+    So a longer grid changes as little of the choice as it can.
+    """
+    ordered = sorted(names, key=lambda name: hashlib.sha256(f"{tuning.budget_seed} {name}".encode()).hexdigest())
+    return set(ordered[: tuning.budget])
+
+
+def _stage_wise(config: Config, grid: Grid) -> list[Candidate]:
+    """Candidates in stage mode, without those that train like one before them."""
+    found: dict[str, Candidate] = {}
+    kept = {key: values for key, values in grid.items() if not key.startswith("temperature.")}
+    for values in _combinations(kept):
+        options = {**_nested(values), "stage_mode": True}
+        name = f"{STAGE_WISE}-{_name(values, kept)}" if kept else STAGE_WISE
+        alike = _trains_like(config, "fossil", options)
+        if alike not in found:
+            found[alike] = Candidate(method="fossil", variant=name, options=options, trained_as=name, may_win=False)
+    return list(found.values())
+
+
+def _trains_like(config: Config, method: str, options: Mapping[str, Any]) -> str:
+    """Describe what a candidate trains with, without the options that change nothing beside the others."""
+    resolved = config.method_settings(method, options)["options"]
+    if METHODS[method].options is not FossilOptions:
+        return repr(resolved)
+    fossil = FossilOptions.model_validate(resolved)
+    # gamma_t is at most gamma_scale gamma_0 and at most 1, so that a higher cap is none.
+    cap = min(fossil.gamma_max, fossil.gamma_scale * fossil.gamma_initial, 1.0)
+    unused = {"temperature": TemperatureOptions()} if fossil.stage_mode else {}
+    return repr(fossil.model_copy(update={"gamma_max": cap, **unused}))
+
+
+def baseline_candidate(method: str) -> Candidate:
+    """Trial of the configured options, to compare with; it cannot be chosen."""
+    return Candidate(method=method, variant=BASELINE, options={}, trained_as=BASELINE, may_win=False)
+
+
+class Search(Strict):
+    """The search of a method, as a table shows it.
+
+    Attributes
+    ----------
+    options : list of str
+        Options that the grid has, or those that the paper tunes; empty for a method without any.
+    configured, printed : dict
+        Their configured values, and those that the paper prints as tuned; empty where it prints none.
+    """
+
+    method: Name
+    label: str
+    candidates: list[Candidate]
+    options: list[str]
+    configured: dict[str, Any]
+    printed: dict[str, Any]
+
+
+def described_search(config: Config, method: str) -> Search:
+    """Describe the search of a method, what is configured first."""
+    options = list(config.images.tuning.grids.get(method, {}))
+    configured = config.method_settings(method)["options"]
+    printed = PRINTED_OPTIONS.get(method, {})
+    return Search(
+        method=method,
+        label=METHODS[method].label,
+        candidates=[baseline_candidate(method), *candidates(config, method)],
+        options=options,
+        configured={key: option_at(configured, key) for key in options},
+        printed={key: option_at(printed, key) for key in options if option_at(printed, key) is not None},
+    )
+
+
+def option_at(options: Mapping[str, Any], key: str) -> Any:
+    """Find an option by its key in a grid, such as temperature.minimum; None where it is not there."""
+    found: Any = options
+    for name in key.split("."):
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found

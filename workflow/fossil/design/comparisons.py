@@ -1,0 +1,76 @@
+"""What is compared with what: rows of a table, in blocks that each have a reference."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from fossil.config.strict import Name, Seed, Strict, Variant
+
+GRID_FACTORS = ("schedule", "class_term", "warmup_epochs", "difficulty_source")
+"""Factors of the grid of FOSSIL's options."""
+
+ANY = "any"
+"""Level of a factor that plays no role in a cell: the cell stands for every level of the factor."""
+
+
+class Row(Strict):
+    """Runs of one method, with one set of options, on one scenario or data set, and how they are called in print.
+
+    ``printed`` is the method's name in the paper's table, and null where that has no such row; ``printed_variant`` is
+    what the table calls the variant. ``levels`` are those of a grid's factors, by factor.
+    """
+
+    scenario: Name
+    method: Name
+    variant: Variant
+    label: str
+    printed: str | None = None
+    printed_variant: str = ""
+    levels: dict[str, str] = Field({})
+
+    @property
+    def key(self) -> str:
+        """scenario/method-variant, which no other row of a block has."""
+        return row_key(self.scenario, self.method, self.variant)
+
+
+class Block(Strict):
+    """Rows that are compared with one of them.
+
+    Attributes
+    ----------
+    reference : str
+        Key of the row that the others are compared with.
+    seeds : list of int or None
+        The seeds that count; None for all.
+    printed_ratio : str
+        Imbalance ratio under which the paper's table has these rows; "" where it names none.
+    """
+
+    name: Variant
+    title: str
+    rows: Annotated[list[Row], Field(min_length=1)]
+    reference: str
+    seeds: list[Seed] | None = None
+    printed_ratio: str = ""
+
+    @model_validator(mode="after")
+    def _has_its_reference_and_no_row_twice(self) -> Self:
+        keys = [row.key for row in self.rows]
+        if len(set(keys)) < len(keys):
+            raise ValueError(f"block {self.name} has a row twice: {keys}")
+        if self.reference not in keys:
+            raise ValueError(f"block {self.name}: the reference {self.reference} is not among {keys}")
+        return self
+
+    def unprinted(self) -> Self:
+        """Take the paper's names away from the rows, which then stand without its numbers."""
+        rows = [row.model_copy(update={"printed": None}) for row in self.rows]
+        return self.model_copy(update={"rows": rows, "printed_ratio": ""})
+
+
+def row_key(scenario: str, method: str, variant: str) -> str:
+    """Name runs of one method, with one set of options, on one scenario or data set."""
+    return f"{scenario}/{method}-{variant}"

@@ -1,0 +1,111 @@
+"""What the studies on images compare, and where their runs are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fossil.config.methods import BASELINE, METHODS
+from fossil.config.tuning import PRINTED_OPTIONS, VARIANT_LABELS
+from fossil.design.candidates import Candidate, baseline_candidate, candidates, searches, variants_of
+from fossil.design.comparisons import Block, Row, row_key
+
+if TYPE_CHECKING:
+    from fossil.config import Config
+    from fossil.config.datasets import DatasetName
+
+PRINTED_METHODS = {
+    "erm": "ERM",
+    "static": "Static",
+    "focal": "Focal",
+    "meta_weight_net": "MetaWeight",
+    "curriculum": "Curriculum",
+    "fossil": "FOSSIL",
+}
+"""What the paper's tables of images call the methods."""
+
+_PRINTED_DATASETS = ("pad_ufes_20", "msld_v2")
+
+
+def image_studies(config: Config) -> dict[str, list[Block]]:
+    """Make the blocks of every study on images, by the study's name.
+
+    {data set}-internal is every variant of every method, trained and tested in folds; {external}-transfer the same
+    models on a data set that they never saw, {external}-refit models that are trained there, in folds.
+    """
+    found = {internal_study(config): [_every_variant(config, config.image_dataset, "internal")]}
+    external = config.external_dataset
+    if external is not None and config.images.transfer:
+        found[f"{external}-transfer"] = [_every_variant(config, external, "transfer")]
+    if external is not None and config.images.refit:
+        found[f"{external}-refit"] = [_every_variant(config, external, "refit")]
+    return found
+
+
+def internal_study(config: Config) -> str:
+    """Name of the study of the data set that is trained on."""
+    return f"{config.image_dataset}-internal"
+
+
+def fold_ratio(config: Config, study: str) -> float | None:
+    """Count the images that test in a fold of a study, per image that trains there.
+
+    Of k folds one tests, and of the others' patients a share v validates: the ratio is (1/k) / ((1 - 1/k) (1 - v)).
+    Models that predict external images were trained in the folds of their own data set, and have its ratio: they share
+    its training images. None where there is one division, or data are drawn anew.
+    """
+    tested = {
+        internal_study(config): config.image_folds,
+        f"{config.external_dataset}-transfer": config.image_folds,
+        f"{config.external_dataset}-refit": config.images.folds,
+    }
+    folds = tested.get(study, 1)
+    return 1 / ((folds - 1) * (1 - config.images.validation_fraction)) if folds > 1 else None
+
+
+def operating_points(config: Config) -> str:
+    """Name what is measured at other thresholds than one half."""
+    return f"{config.image_dataset}-operating-point"
+
+
+def trials(config: Config) -> dict[str, list[Candidate]]:
+    """Name what the search trains, by method: its candidates, and for every method what is configured."""
+    if not searches(config):
+        return {}
+    return {method: [baseline_candidate(method), *candidates(config, method)] for method in config.images.methods}
+
+
+def variant_overrides(method: str, variant: str) -> dict[str, Any]:
+    """Options in which a variant differs from the configured method, as far as they are known before the search."""
+    return PRINTED_OPTIONS[method] if variant == "printed" else {}
+
+
+def _every_variant(config: Config, dataset: DatasetName, name: str) -> Block:
+    rows = [
+        Row(
+            scenario=dataset,
+            method=method,
+            variant=variant,
+            label=", ".join(filter(None, [METHODS[method].label, VARIANT_LABELS[variant]])),
+            **_printed(config, dataset, name, method, variant),
+        )
+        for method in config.images.methods
+        for variant in variants_of(config, method)
+    ]
+    reference = config.images.reference
+    mine = variants_of(config, reference)
+    chosen = "tuned" if "tuned" in mine else mine[0]
+    return Block(name=name, title="", rows=rows, reference=row_key(dataset, reference, chosen))
+
+
+def _printed(config: Config, dataset: DatasetName, study: str, method: str, variant: str) -> dict[str, str]:
+    """Name the paper's row: of its own data sets alone, tuned where a method can be, and none of a refit."""
+    tuned = method in PRINTED_OPTIONS
+    if dataset not in _PRINTED_DATASETS or method not in PRINTED_METHODS or study == "refit":
+        return {}
+    if study == "internal":
+        if dataset != "pad_ufes_20" or variant == "equal-budget":
+            return {}
+        return {"printed": PRINTED_METHODS[method], "printed_variant": BASELINE if variant == BASELINE else "tuned"}
+    if config.image_dataset != "pad_ufes_20" or tuned == (variant == BASELINE) or variant == "equal-budget":
+        return {}
+    return {"printed": PRINTED_METHODS[method]}

@@ -1,0 +1,211 @@
+"""What a study on images will train, and how long that takes at speeds that were measured."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from fossil.config import BASELINE, METHODS
+from fossil.design.image_studies import image_studies, trials
+
+if TYPE_CHECKING:
+    from fossil.config import Config, DatasetName
+
+PAD_UFES_20_COUNTS = {"BCC": 845, "ACK": 730, "NEV": 244, "SEK": 235, "SCC": 192, "MEL": 52}
+"""Images of each diagnosis (Pacheco et al. 2020)."""
+
+MSLD_V2_COUNTS = {"Monkeypox": 284, "Chickenpox": 75, "Measles": 55, "Cowpox": 66, "HFMD": 161, "Healthy": 114}
+"""Originals of each class, counted in the data set's folders."""
+
+_START_SECONDS = 6.0
+"""What a training takes on top of its epochs, at most, as the benchmark ``job`` measures it."""
+
+
+@dataclass(frozen=True)
+class Training:
+    """A training that the study has: what it is called, where its record will be, and how many images it sees."""
+
+    kind: str
+    method: str
+    record: Path
+    images: float
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Images a second of a training, of which method, on which device and how that is known."""
+
+    method: str
+    device: str
+    images_per_second: float
+    source: str
+
+
+def plan_images(config: Config, *, results: Path, processed: Path, speeds: Path) -> list[str]:
+    """Say in lines how many trainings there are and how long they take.
+
+    Parameters
+    ----------
+    results, processed : Path
+        Folders in which records of trainings and of data sets are, if there are any.
+    speeds : Path
+        CSV of speeds that are known from elsewhere: backbone, size, method, device, compile, images_per_second, source.
+    """
+    found = list(trainings(config, processed=processed, results=results))
+    left = [one for one in found if not one.record.exists()]
+    to_do = Counter(one.kind for one in left)
+    training = config.images.training
+    lines = [f"Studies on images: {training.backbone} at {training.size} pixels, {len(found)} trainings"]
+    for kind in dict.fromkeys(one.kind for one in found):
+        mine = [one for one in found if one.kind == kind]
+        lines.append(
+            f"  {kind}: {len(mine)} trainings, {to_do[kind]} without a result, {_millions(one.images for one in mine)}"
+        )
+    if left:
+        lines += _estimates(config, left, results=results, speeds=speeds)
+    return lines
+
+
+def trainings(config: Config, *, processed: Path, results: Path) -> Iterator[Training]:
+    """List all trainings of a study; data sets that are not there yet count by what is known of them."""
+    dataset, external = config.image_dataset, config.external_dataset
+    folder = results / dataset / "trials"
+    rows = _rows(config, dataset, processed)
+    for tried in trials(config).values():
+        for method, variant in dict.fromkeys((trial.method, trial.trained_as) for trial in tried):
+            for fold in range(config.trial_folds):
+                for seed in config.images.tuning.seeds:
+                    record = folder / f"{method}-{variant}" / f"fold{fold}-seed{seed}" / "run.json"
+                    yield Training(f"trials on {dataset}", method, record, rows * config.images.tuning.epochs)
+    for study, blocks in image_studies(config).items():
+        if study == f"{external}-transfer":
+            continue
+        name = blocks[0].rows[0].scenario
+        images = _rows(config, name, processed) * config.images.training.epochs
+        folds = config.image_folds if name == dataset else config.images.folds
+        pairs = [(row.method, row.variant, seed) for row in blocks[0].rows for seed in config.images.seeds]
+        for method, variant, seed in dict.fromkeys([*pairs, *_scorers(config)]):
+            for fold in range(folds):
+                record = results / name / "runs" / f"{method}-{variant}" / f"fold{fold}-seed{seed}" / "run.json"
+                yield Training(f"{blocks[0].name} on {name}", method, record, images)
+
+
+def class_counts(config: Config, dataset: DatasetName, *, processed: Path) -> tuple[float, float]:
+    """Negative and positive images of a data set: counted where it is there, and otherwise expected."""
+    record = processed / dataset / "manifest.json"
+    counts = json.loads(record.read_text()).get("class_counts") if record.exists() else None
+    if counts is not None:
+        return counts[0], counts[1]
+    return _EXPECTED[dataset](getattr(config.datasets, dataset))
+
+
+def measured_speeds(config: Config, *, results: Path) -> list[Speed]:
+    """Speeds of the trainings that are done, a median for each method and device."""
+    training = config.images.training
+    found: dict[tuple[str, str], list[float]] = {}
+    for record in sorted(results.glob("*/runs/*/*/run.json")):
+        run = json.loads(record.read_text())
+        settings = run["settings"]["training"]
+        same = all(settings.get(key) == getattr(training, key) for key in ("backbone", "size", "compile"))
+        if same and run["status"] == "ok":
+            method = record.parent.parent.name.partition("-")[0]
+            found.setdefault((method, run["device"]), []).append(run["images_per_second"])
+    return [
+        Speed(method, device, median(values), f"median of {len(values)} trainings here")
+        for (method, device), values in found.items()
+    ]
+
+
+def read_speeds(config: Config, path: Path) -> list[Speed]:
+    """Read the speeds of this backbone at this size from a CSV file."""
+    training = config.images.training
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    return [
+        Speed(row["method"], row["device"], float(row["images_per_second"]), row["source"])
+        for row in rows
+        if (row["backbone"], int(row["size"]), row["compile"])
+        == (training.backbone, training.size, str(training.compile))
+    ]
+
+
+def _estimates(config: Config, left: Sequence[Training], *, results: Path, speeds: Path) -> list[str]:
+    """Say for every device of which a speed is known how long the trainings that are left take."""
+    measured = measured_speeds(config, results=results)
+    known = [*read_speeds(config, speeds), *measured]  # the last of a method and device counts
+    if not known:
+        return ["  No speed is known of this backbone at this size: it is measured with the first trainings."]
+    devices = dict.fromkeys(speed.device for speed in [*measured, *known])
+    return [_estimate(left, device, known) for device in devices]
+
+
+def _estimate(left: Sequence[Training], device: str, known: Sequence[Speed]) -> str:
+    """Hours on one device; a method whose speed is not known counts as ERM, or as the slowest that is known."""
+    mine = {speed.method: speed for speed in known if speed.device == device}
+    stand_in = mine.get("erm", min(mine.values(), key=lambda speed: speed.images_per_second))
+    seconds = sum(one.images / mine.get(one.method, stand_in).images_per_second for one in left)
+    seconds += _START_SECONDS * len(left)
+    unknown = sorted({one.method for one in left} - set(mine))
+    guess = f"; {', '.join(unknown)} counted as {stand_in.method}" if unknown else ""
+    speed = f"{stand_in.images_per_second:.0f} images/s with {stand_in.method}, {stand_in.source}"
+    return f"  those without a result: about {seconds / 3600:.1f} hours on one {device} ({speed}{guess})"
+
+
+def _rows(config: Config, dataset: DatasetName, processed: Path) -> float:
+    """Say how many training rows a fold has, augmented copies included, as far as that is known beforehand."""
+    negative, positive = class_counts(config, dataset, processed=processed)
+    folds = config.image_folds if dataset == config.image_dataset else config.images.folds
+    tested = 1 / folds if folds > 1 else 0.0
+    copies = config.images.training.augmented_copies * min(negative, positive)
+    return (negative + positive + copies) * (1 - tested) * (1 - config.images.validation_fraction)
+
+
+def _scorers(config: Config) -> list[tuple[str, str, int]]:
+    """Name the ERM that scores frozen difficulty, by method, variant and seed."""
+    looks = any(METHODS[method].uses_difficulty for method in config.images.methods)
+    frozen = looks and config.images.difficulty_source == "frozen"
+    return [("erm", BASELINE, config.images.difficulty_seed)] if frozen else []
+
+
+def _of_pad(options: Any) -> tuple[float, float]:
+    positive = sum(PAD_UFES_20_COUNTS.get(name, 0) for name in options.positive)
+    return sum(PAD_UFES_20_COUNTS.values()) - positive, positive
+
+
+def _of_msld(options: Any) -> tuple[float, float]:
+    if options.construction == "paper":
+        return options.paper_negative, options.paper_positive
+    positive = sum(MSLD_V2_COUNTS.get(name, 0) for name in options.positive)
+    negative = sum(MSLD_V2_COUNTS.values()) - positive
+    return negative, min(positive, negative / options.imbalance_ratio)
+
+
+def _of_phantom(options: Any) -> tuple[float, float]:
+    positive = round(options.images / (1 + options.imbalance_ratio))
+    return options.images - positive, positive
+
+
+def _of_custom(options: Any) -> tuple[float, float]:
+    with options.table.expanduser().open(newline="", encoding="utf-8-sig") as file:
+        labels = [row.get(options.label_column) for row in csv.DictReader(file)]
+    positive = sum(label in options.positive for label in labels)
+    return len(labels) - positive, positive
+
+
+_EXPECTED: dict[str, Callable[[Any], tuple[float, float]]] = {
+    "phantom": _of_phantom,
+    "phantom_external": _of_phantom,
+    "pad_ufes_20": _of_pad,
+    "msld_v2": _of_msld,
+    "custom": _of_custom,
+}
+
+
+def _millions(images: Iterator[float]) -> str:
+    return f"{sum(images) / 1e6:.2f} million images through the network"

@@ -1,0 +1,115 @@
+"""What the synthetic section trains: arms, put into jobs, on problems."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fossil.config.methods import BASELINE, METHODS
+from fossil.config.strict import Name, Strict, Variant
+from fossil.config.studies import DifficultySource, Proxy, SyntheticAugmentation, SyntheticScenario
+from fossil.design.comparisons import ANY, Row, row_key
+from fossil.design.synthetic_studies import PROXY_LABELS, RISING, augmented_scenario, studies
+
+if TYPE_CHECKING:
+    from fossil.config import Config
+
+
+class Arm(Strict):
+    """A method with its options on a scenario; all its seeds are trained together.
+
+    ``proxy`` and ``source`` say what makes a sample difficult and who scores it; null for a method that looks at no
+    difficulty.
+    """
+
+    scenario: Name
+    method: Name
+    variant: Variant
+    target: str
+    options: dict[str, Any]
+    proxy: Proxy | None
+    source: DifficultySource | None
+
+    @property
+    def key(self) -> str:
+        """Key of the rows that show it."""
+        return row_key(self.scenario, self.method, self.variant)
+
+
+class Problem(Strict):
+    """A generated problem, with augmented copies or without."""
+
+    scenario: SyntheticScenario
+    augmentation: SyntheticAugmentation | None
+
+
+def problems(config: Config) -> dict[str, Problem]:
+    """Find the problems that the studies need, by name; one with augmented copies is called {headline}_augmented."""
+    needed = {row.scenario for blocks in studies(config).values() for block in blocks for row in block.rows}
+    scenarios = config.synthetic.scenarios
+    found = {name: Problem(scenario=value, augmentation=None) for name, value in scenarios.items() if name in needed}
+    augmented = augmented_scenario(config)
+    if augmented in needed:
+        headline = scenarios[config.synthetic.headline]
+        found[augmented] = Problem(scenario=headline, augmentation=config.synthetic.augmentation)
+    return found
+
+
+def batches(config: Config) -> dict[str, list[Arm]]:
+    """Put what is trained into jobs: one a method's module, and for the grid one a source of difficulty.
+
+    A job costs seconds to start and about one to train an arm, so few large jobs are faster than many small ones; and
+    an edit of a module trains all of its methods anyway.
+    """
+    rows = {row.key: row for blocks in studies(config).values() for block in blocks for row in block.rows}
+    found: dict[str, list[Arm]] = {}
+    for row in rows.values():
+        found.setdefault(_batch(config, row), []).append(_arm(config, row))
+    return found
+
+
+def _batch(config: Config, row: Row) -> str:
+    if not row.levels or row.variant == BASELINE:
+        return METHODS[row.method].target.partition(":")[0].rpartition(".")[2]
+    source = row.levels["difficulty_source"]
+    return f"sensitivity-{'online' if source == ANY else source}"
+
+
+def _arm(config: Config, row: Row) -> Arm:
+    settings = config.method_settings(row.method, _overrides(row))
+    looks = METHODS[row.method].uses_difficulty
+    source = row.levels.get("difficulty_source", config.synthetic.difficulty_source)
+    proxy = row.variant if row.variant in PROXY_LABELS else config.synthetic.difficulty_proxy
+    return Arm(
+        scenario=row.scenario,
+        method=row.method,
+        variant=row.variant,
+        target=settings["target"],
+        options=settings["options"],
+        proxy=proxy if looks else None,
+        source=("online" if source == ANY else source) if looks else None,
+    )
+
+
+def _overrides(row: Row) -> dict[str, Any]:
+    """Options in which a variant differs from the configured method."""
+    if row.variant == BASELINE:
+        return {}
+    if row.levels:
+        return {
+            "temperature": {"schedule": row.levels["schedule"]},
+            "class_term": row.levels["class_term"],
+            "warmup_epochs": int(row.levels["warmup_epochs"]),
+        }
+    return _VARIANTS.get(row.variant, {})
+
+
+_VARIANTS: dict[str, dict[str, Any]] = {
+    RISING: {"temperature": {"schedule": "linear_growth"}},
+    "no-penalty": {"gamma_scale": 0.0},
+    "penalty-only": {
+        "class_term": "none",
+        "temperature": {"schedule": "infinite"},
+        "stage_mode": False,
+        "warmup_epochs": 0,
+    },
+}

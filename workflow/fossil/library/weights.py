@@ -1,0 +1,240 @@
+"""Eq. 1 for a training loop of one's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from fossil.config import FossilOptions
+from fossil.difficulty import Proxy, stage_of, stage_thresholds
+from fossil.difficulty import difficulty as score
+from fossil.library import checks
+from fossil.methods.base import Progress, Samples
+from fossil.methods.fossil import closed_form
+from fossil.schedules import temperature
+
+_FIXED = ("class_counts", "epochs", "proxy", "options")
+
+
+class FossilWeights:
+    """FOSSIL's closed-form sample weights (Eq. 1), called with each batch and stepped after each epoch.
+
+    A weight depends on its sample and on the epoch alone, never on the batch that the sample came in, so that shards of
+    a batch on several processes have the weights of the whole. Every process steps its own object.
+
+    Parameters
+    ----------
+    class_counts : sequence, array or Tensor of shape (K,)
+        How many original training samples each class has, such as ``torch.bincount(targets)``, augmented copies left
+        out.
+    epochs : int
+        T, the epochs over which the schedules run. Training may go on after them; t/T then stays 1.
+    options : FossilOptions
+        The paper's unless given.
+    proxy : {"softmax", "entropy"}
+        Difficulty of a sample from its logits: 1 - max_k p_k, or entropy divided by log K.
+    check : bool
+        Look at the values of labels, logits and scores in each call. On a GPU that waits for the device. Without it a
+        call also goes through ``torch.compile`` in one graph.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not so; the message names it.
+    """
+
+    def __init__(
+        self,
+        class_counts: Any,
+        *,
+        epochs: int,
+        options: FossilOptions | None = None,
+        proxy: Proxy = "softmax",
+        check: bool = True,
+    ) -> None:
+        self.class_counts = checks.check_class_counts(class_counts)
+        self.epochs = checks.check_positive_integer(epochs, "epochs")
+        if proxy not in ("softmax", "entropy"):
+            raise ValueError(
+                f"proxy: expected 'softmax' or 'entropy', got {proxy!r}; a loss is scaled over the whole training set, "
+                "which a batch does not show: give difficulty=, which fossil.difficulty.difficulty computes for all"
+            )
+        checks.check_options(options, FossilOptions)
+        self.options = FossilOptions() if options is None else options
+        self.proxy: Proxy = proxy
+        self.check = check
+        self._classes = len(self.class_counts)
+        self._epoch = 0
+        self._device = torch.device("cpu")
+        self._log_multipliers = torch.tensor(self.options.stage_multipliers, dtype=torch.float64).log()
+        self._thresholds: Tensor | None = None
+        self._set_epoch(0)
+
+    @property
+    def epoch(self) -> int:
+        """Epochs that have ended: t."""
+        return self._epoch
+
+    @torch.no_grad()
+    def __call__(
+        self,
+        targets: Tensor,
+        *,
+        logits: Tensor | None = None,
+        difficulty: Tensor | None = None,
+        is_augmented: Tensor | None = None,
+    ) -> Tensor:
+        """Weights of samples, shape (n,), at least float32, without gradient.
+
+        Parameters
+        ----------
+        targets : Tensor of integers, shape (n,)
+            Class indices.
+        logits : Tensor, shape (n, K), or (n,) or (n, 1) for two classes
+            Of the model as it is now: online difficulty. No gradient goes through them.
+        difficulty : Tensor, shape (n,)
+            Scores in [0, 1] in place of the logits, such as those of a model trained before.
+        is_augmented : Tensor of bool, shape (n,)
+            Which samples are augmented copies; none by default.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not so, or both or neither of logits and difficulty are given; or in stage mode before
+            ``set_stages``.
+        """
+        checks.check_integers(targets, "targets")
+        rows, scores = self._difficulty(targets, logits, difficulty)
+        if is_augmented is None:
+            is_augmented = torch.zeros_like(targets, dtype=torch.bool)
+        if is_augmented.dtype != torch.bool:
+            raise ValueError(f"is_augmented: expected bool, got {is_augmented.dtype}; convert with .bool()")
+        checks.check_alike(is_augmented, "is_augmented", targets)
+        if self.check:
+            checks.check_values(targets, self._classes, logits=rows, scores=scores)
+        self._move(targets.device)
+        log_weights = self._log_table[targets.long() + self._classes * is_augmented].to(scores.dtype)
+        return (log_weights + self._log_difficulty_term(scores)).exp()
+
+    def set_stages(self, difficulty: Tensor) -> None:
+        """Divide the stages of the stage-wise variant by quantiles of the difficulty of all training samples.
+
+        Parameters
+        ----------
+        difficulty : Tensor, shape (N,)
+            Scores in [0, 1] of the whole training set, not of a batch or shard.
+
+        Raises
+        ------
+        ValueError
+            Without ``stage_mode`` in the options, or if the scores are not so.
+        """
+        if not self.options.stage_mode:
+            raise ValueError("options: there are no stages without FossilOptions(stage_mode=True)")
+        if difficulty.dim() != 1 or not len(difficulty) or not difficulty.is_floating_point():
+            raise ValueError(
+                f"difficulty: expected floats of shape (N,), got {difficulty.dtype} of shape {tuple(difficulty.shape)}"
+            )
+        checks.check_scores(difficulty)
+        self._thresholds = self._own(stage_thresholds(difficulty.detach(), self.options.stage_quantiles))
+
+    def step(self) -> None:
+        """End an epoch: t becomes t + 1."""
+        self._set_epoch(self._epoch + 1)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what a checkpoint must hold; ``torch.load(..., weights_only=True)`` reads it."""
+        return self._fixed() | {
+            "epoch": self._epoch,
+            "thresholds": None if self._thresholds is None else self._thresholds.tolist(),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a state of ``state_dict``.
+
+        Raises
+        ------
+        ValueError
+            If the state lacks or adds something, or was of other class counts, epochs, proxy or options.
+        """
+        if set(state) != {*_FIXED, "epoch", "thresholds"}:
+            raise ValueError(f"state: has {sorted(state)}, expected {sorted({*_FIXED, 'epoch', 'thresholds'})}")
+        own = self._fixed()
+        for name in _FIXED:
+            if state[name] != own[name]:
+                raise ValueError(f"state: {_difference(name, state[name], own[name])}; make the weights as they were")
+        checks.check_epoch(state["epoch"])
+        thresholds = state["thresholds"]
+        self._thresholds = None if thresholds is None else self._own(torch.tensor(thresholds, dtype=torch.float64))
+        self._set_epoch(state["epoch"])
+
+    def _difficulty(
+        self, targets: Tensor, logits: Tensor | None, scores: Tensor | None
+    ) -> tuple[Tensor | None, Tensor]:
+        if (logits is None) == (scores is None):
+            given = "neither" if logits is None else "both"
+            raise ValueError(f"logits, difficulty: expected exactly one of them, got {given}")
+        checks.check_tensor(scores if logits is None else logits, "difficulty" if logits is None else "logits")
+        if logits is not None:
+            rows = checks.as_rows(logits, targets, self._classes)
+            return rows, score(rows, targets, proxy=self.proxy)
+        if not scores.is_floating_point():
+            raise ValueError(f"difficulty: expected floats, got {scores.dtype}")
+        checks.check_alike(scores, "difficulty", targets)
+        return None, scores.detach().to(torch.promote_types(scores.dtype, torch.float32))
+
+    def _log_difficulty_term(self, scores: Tensor) -> Tensor:
+        if not self.options.stage_mode:
+            return -scores / self._temperature
+        if self._thresholds is None:
+            raise ValueError("stages: call set_stages with the difficulty of all training samples first")
+        return self._log_multipliers[stage_of(scores, self._thresholds)].to(scores.dtype)
+
+    def _set_epoch(self, epoch: int) -> None:
+        """Compute what changes with the epoch, as tensors, so that a compiled call is not compiled anew."""
+        self._epoch = epoch
+        # After the last epoch the schedules stay at t/T = 1, while the warm-up, which counts epochs, may still go on.
+        progress = Progress(epoch, max(epoch, self.epochs))
+        classes = torch.arange(self._classes)
+        both = Samples(
+            targets=classes.repeat(2),
+            difficulty=torch.zeros(2 * self._classes, dtype=torch.float64),
+            is_augmented=torch.arange(2 * self._classes) >= self._classes,
+            class_counts=self.class_counts.double(),
+            index=classes.repeat(2),
+        )
+        without_stages = self.options.model_copy(update={"stage_mode": False})
+        self._log_table = self._own(closed_form(both, without_stages, progress).log())
+        heat = temperature(progress.fraction, self.options.temperature)
+        self._temperature = self._own(torch.tensor(heat, dtype=torch.float64))
+
+    def _move(self, device: torch.device) -> None:
+        if device == self._device:
+            return
+        self._device = device
+        self._log_table, self._temperature = self._own(self._log_table), self._own(self._temperature)
+        self._log_multipliers = self._own(self._log_multipliers)
+        if self._thresholds is not None:
+            self._thresholds = self._own(self._thresholds)
+
+    def _own(self, values: Tensor) -> Tensor:
+        """On the device of the last targets, in float64 where the device has it."""
+        return values.to(self._device, torch.float32 if self._device.type == "mps" else torch.float64)
+
+    def _fixed(self) -> dict[str, Any]:
+        return {
+            "class_counts": self.class_counts.tolist(),
+            "epochs": self.epochs,
+            "proxy": self.proxy,
+            "options": self.options.model_dump(mode="json"),
+        }
+
+
+def _difference(name: str, found: Any, own: Any) -> str:
+    """Name the innermost keys in which two settings differ."""
+    if isinstance(found, dict) and isinstance(own, dict):
+        keys = [key for key in {**own, **found} if found.get(key) != own.get(key)]
+        return ", ".join(_difference(f"{name}.{key}", found.get(key), own.get(key)) for key in keys)
+    return f"{name} was {found!r}, but is {own!r}"

@@ -1,0 +1,71 @@
+"""Snakemake processes that run jobs in a folder.
+
+Snakemake's own locks do not tell how many there are: whichever ends first removes the folder that the locks of
+all are in. So each process holds a lock of its own, which the system takes back when the process ends, however it ends.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import uuid
+from pathlib import Path
+
+from filelock import FileLock
+
+from fossil.runtime.failures import RUN
+from fossil.runtime.logs import say
+
+_LOCKS = Path(".snakemake/fossil")
+_SNAKEMAKES = Path(".snakemake/locks")
+
+
+def name_run() -> None:
+    """Give the run that this process drives a name of its own, which its jobs find in the environment."""
+    os.environ[RUN] = uuid.uuid4().hex
+
+
+def hold_lock(folder: Path) -> FileLock:
+    """Tell other processes, until this one ends, that the run that the environment names runs jobs in a folder.
+
+    Where the file system knows no locks, the file alone tells it, and stays where this process is killed.
+    """
+    place = _lock_file(folder, os.environ[RUN])
+    place.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(place, thread_local=False)
+    try:
+        lock.acquire()
+    except OSError as error:
+        say(f"{place} cannot be locked ({error}). Should Snakemake be killed, delete it.")
+    atexit.register(_end, lock)
+    return lock
+
+
+def other_runs(folder: Path) -> list[Path]:
+    """Locks of other runs that run jobs in a folder, alive as far as this machine can tell.
+
+    Of a run's job, which the environment names as well, the run itself is no other.
+    """
+    own = _lock_file(folder, os.environ[RUN]) if RUN in os.environ else None
+    held = [place for place in sorted((folder / _LOCKS).glob("*.lock")) if place != own and not _is_free(place)]
+    # Some file systems hide locks from other machines. Of those of Snakemake's that it has not lost, a run has one.
+    return held or sorted((folder / _SNAKEMAKES).glob("*.output.lock"))[1:]
+
+
+def _lock_file(folder: Path, run: str) -> Path:
+    return folder / _LOCKS / f"{run}.lock"
+
+
+def _is_free(place: Path) -> bool:
+    lock = FileLock(place)
+    try:
+        lock.acquire(timeout=0)
+    except OSError:  # held, or not for this user to ask
+        return False
+    lock.release()
+    return True
+
+
+def _end(lock: FileLock) -> None:
+    Path(lock.lock_file).unlink(missing_ok=True)
+    lock.release()

@@ -1,6 +1,0 @@
-"""FOSSIL for a training loop of one's own: Eq. 1 and Algorithm 1, without the workflow."""
-
-from fossil.standalone.bilevel import FossilBilevel
-from fossil.standalone.weights import FossilWeights
-
-__all__ = ["FossilBilevel", "FossilWeights"]
