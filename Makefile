@@ -31,6 +31,7 @@ lint: $(STAMP)
 	ruff format --check .
 	snakefmt --check Snakefile workflow/rules
 	lint-imports
+	mypy
 	snakemake --lint > /dev/null
 
 # implicit_gradient also compares with two libraries that are no longer maintained, if Python finds them. They need no
@@ -63,7 +64,7 @@ readme: $(STAMP)
 
 lock: $(STAMP)
 	pip install --quiet uv
-	uv pip compile --universal --python-version 3.11 --extra test pyproject.toml --output-file envs/requirements.lock
+	uv pip compile --universal --python-version 3.11 --all-extras pyproject.toml --output-file envs/requirements.lock
 
 wheels:
 	$(PYTHON) -m pip wheel --requirement envs/requirements.lock --wheel-dir wheels 'setuptools>=80'

@@ -12,10 +12,9 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from fossil.config import ImageTraining, NoOptions
+from fossil.config import ImageTraining, NoOptions, Proxy
 from fossil.data.fold_data import load_fold
 from fossil.data.folds import make_folds
-from fossil.difficulty import Proxy
 from fossil.methods.base import Batch, Method, Progress
 from fossil.methods.erm import ERM
 from fossil.runtime.files import write_json, write_parquet

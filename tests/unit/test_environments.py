@@ -33,7 +33,7 @@ def test_conda_environments_have_the_versions_of_the_lock(name: str) -> None:
 
 def test_the_lock_pins_every_dependency_of_the_project_within_its_bounds() -> None:
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
-    for text in [*project["dependencies"], *project["optional-dependencies"]["test"]]:
+    for text in sum(project["optional-dependencies"].values(), project["dependencies"]):
         needed = Requirement(text)
         (pin,) = PINS[needed.name].specifier
         assert pin.operator == "=="

@@ -40,7 +40,7 @@ DOWNLOADS += r"|data\.(archives|disk|download|http_answers|kaggle|transfer|\w+_s
 # What publishes and restores is beside the study.
 VERSIONS = r"versions(\..+)?|stages\.(extract_headline|publish_results|restore_results)"
 # The choice of options goes by its rule alone; a user's own program alone calls the last.
-OTHERS = r"stages\.select_options|standalone(\..+)?"
+OTHERS = r"stages\.select_options|library(\..+)?"
 NOT_COUNTED = re.compile(rf"fossil\.({SETTINGS}|{AROUND}|{DOWNLOADS}|{VERSIONS}|{OTHERS})")
 
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 Fraction = Annotated[float, Field(gt=0, lt=1)]
@@ -32,7 +31,11 @@ def read_typed(value: Any) -> Any:
         return {key: read_typed(inner) for key, inner in value.items()}
     if isinstance(value, list):
         return [read_typed(inner) for inner in value]
-    return yaml.safe_load(value) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    import yaml  # the library alone does not depend on it
+
+    return yaml.safe_load(value)
 
 
 def laid_over(values: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:

@@ -122,12 +122,10 @@ def submodule(model: nn.Module, name: str) -> nn.Module:
 def plain_module(model: nn.Module) -> nn.Module:
     """Return the module inside one that is compiled or wrapped for DDP."""
     while True:
-        if isinstance(model, DistributedDataParallel):
-            model = model.module
-        elif hasattr(model, "_orig_mod"):
-            model = model._orig_mod
-        else:
+        inner = model.module if isinstance(model, DistributedDataParallel) else getattr(model, "_orig_mod", None)
+        if not isinstance(inner, nn.Module):
             return model
+        model = inner
 
 
 @dataclass(frozen=True)

@@ -79,8 +79,8 @@ def conjugate_gradient(
         step = at_once.to(energy.dtype) / (damping or 1.0)
         solution = shift(solution, step, target)
         image = shift(product(target), energy.new_full(energy.shape, damping), target)
-        left = shift(target, -step, image)
-        energy = torch.where(at_once, inner(left, left, stack=stack), energy)
+        remainder = shift(target, -step, image)
+        energy = torch.where(at_once, inner(remainder, remainder, stack=stack), energy)
     return Solution(solution, steps, _relative(energy.sqrt(), start), negative)
 
 

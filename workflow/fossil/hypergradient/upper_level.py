@@ -132,7 +132,7 @@ class BilevelWeights:
 
     def _solver(self, stack: int) -> Any:
         options = self.options
-        shared = {"damping": options.damping, "iterations": options.iterations, "stack": stack}
+        shared: dict[str, Any] = {"damping": options.damping, "iterations": options.iterations, "stack": stack}
         if options.solver == "neumann_series":
             return partial(neumann_series, step=options.neumann_step, **shared)
         return partial(conjugate_gradient, tolerance=options.tolerance, **shared)

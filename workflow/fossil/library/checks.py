@@ -60,10 +60,11 @@ def check_integers(values: Tensor, name: str) -> None:
         raise ValueError(f"{name}: expected shape (n,), got {tuple(values.shape)}")
 
 
-def check_tensor(values: Any, name: str) -> None:
-    """Tensor, and nothing that only looks like one."""
+def check_tensor(values: Any, name: str) -> Tensor:
+    """Return a tensor; an array or a list is an error."""
     if not isinstance(values, Tensor):
         raise ValueError(f"{name}: expected a tensor, got {type(values).__name__}; torch.as_tensor converts it")
+    return values
 
 
 def check_index(index: Tensor, train_size: int) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from fossil.config import FossilOptions
-from fossil.difficulty import Proxy, stage_of, stage_thresholds
+from fossil.config import FossilOptions, Proxy
 from fossil.difficulty import difficulty as score
+from fossil.difficulty import stage_of, stage_thresholds
 from fossil.library import checks
 from fossil.methods.base import Progress, Samples
 from fossil.methods.fossil import closed_form
@@ -176,10 +176,11 @@ class FossilWeights:
         if (logits is None) == (scores is None):
             given = "neither" if logits is None else "both"
             raise ValueError(f"logits, difficulty: expected exactly one of them, got {given}")
-        checks.check_tensor(scores if logits is None else logits, "difficulty" if logits is None else "logits")
         if logits is not None:
+            checks.check_tensor(logits, "logits")
             rows = checks.as_rows(logits, targets, self._classes)
             return rows, score(rows, targets, proxy=self.proxy)
+        scores = checks.check_tensor(scores, "difficulty")
         if not scores.is_floating_point():
             raise ValueError(f"difficulty: expected floats, got {scores.dtype}")
         checks.check_alike(scores, "difficulty", targets)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from fossil.config import MetaWeightNetOptions
 from fossil.fused_adam import FusedAdam
-from fossil.methods.base import Batch, Lookahead, Method, Progress
+from fossil.methods.base import Batch, Lookahead, Method, Progress, Samples
 
 
 class MetaWeightNet(Method):
@@ -37,7 +37,8 @@ class MetaWeightNet(Method):
         self.optimiser = FusedAdam(self.net, learning_rate=options.learning_rate, eps=1e-15)
         self._validation_losses: list[Tensor] = []
 
-    def weights(self, samples: Batch, progress: Progress) -> Tensor:
+    def weights(self, samples: Samples, progress: Progress) -> Tensor:
+        assert isinstance(samples, Batch)  # weights_each_step: called with every batch
         with torch.no_grad():
             return self._value(self.losses(samples).detach())
 
