@@ -13,7 +13,17 @@ PACKAGE_ROOT = str(Path(workflow.basedir) / "workflow")
 if PACKAGE_ROOT not in sys.path:
     sys.path.insert(0, PACKAGE_ROOT)
 
-from fossil.config import BASELINE, DATASETS, METHODS, PHANTOM_POSITIVE, PHANTOMS, BilevelOptions, ConfigError, FossilOptions, read_typed
+from fossil.config import (
+    BASELINE,
+    DATASETS,
+    METHODS,
+    PHANTOM_POSITIVE,
+    PHANTOMS,
+    BilevelOptions,
+    ConfigError,
+    FossilOptions,
+    read_typed,
+)
 from fossil.design.comparisons import Row
 from fossil.design.checks import load_config
 from fossil.design.runs import batches, problems
