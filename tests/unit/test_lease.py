@@ -14,8 +14,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from fossil.runtime import lease as module
 from fossil.runtime.lease import Lease, lease_device, lease_folder, own_cuda_device
-from fossil.training import lease as module
 from fossil.training.device import device_identity, prepare_device
 
 KEYS = ["GPU-1a2b", "GPU-3c4d", "GPU-5e6f"]
