@@ -1,13 +1,80 @@
-"""What the pipeline must know of a table or a figure before it is made."""
+"""What a figure or a table says of itself, which the workflow reads before it is made.
+
+A module of ``fossil.reporting.figures`` has a function ``figures(experiment)``, which yields its ``FigureEntry``, and
+nothing where the run lacks such a figure. A module of ``fossil.reporting.tables`` has ``tables(experiment)`` likewise.
+`fossil.reporting.registry` finds these modules; helpers in the same folder have names that begin with an underscore.
+All are imported while jobs are planned: import torch, numpy, pandas and matplotlib within the functions that need them.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 from fossil.config import DATASETS
 
-Source = Literal["metrics", "histories", "curves", "ranks"]
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+Section = Literal[
+    "Protocol",
+    "Theory",
+    "Synthetic study",
+    "Image study",
+    "External validation",
+    "Data",
+    "Claims",
+    "Provenance",
+]
+"""Sections of the document and categories of the report, in their order."""
+
+Source = Literal["metrics", "histories", "ranks", "curves", "images"]
+"""What a figure draws of its study: its metrics, epochs or ranks, the theory's curves, or a data set's images."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """What figures and tables have in common.
+
+    Attributes
+    ----------
+    name : str
+        The files' name without its ending.
+    module : str
+        The module that makes it: its ``__name__``.
+    study : str
+        The study, or the data set, whose files it is made of; "" for neither.
+    title : str
+        Plain text; in the document the caption follows it.
+    caption : str
+        One sentence, plain text.
+    section, place
+        Where it stands in the document: within a section lower places come first, and then names by the alphabet.
+    """
+
+    name: str
+    module: str
+    study: str
+    title: str
+    caption: str
+    section: Section
+    place: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigureEntry(Entry):
+    """A figure: what it draws, and the options that its module's ``draw`` takes."""
+
+    source: Source
+    options: BaseModel
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableEntry(Entry):
+    """A table: what its stage is told, and the image data sets that it is made of (its models' training included)."""
+
+    settings: dict[str, Any] = field(default_factory=dict)
+    datasets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
