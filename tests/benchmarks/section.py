@@ -3,7 +3,7 @@
 The section is made by Snakemake in a folder of its own. What training, evaluating and drawing take is in the records of
 its jobs; the rest of two cores' time is starting processes, Snakemake itself and waiting at the end.
 
-A run is one seed of one arm. Two ways to have a process for each are timed on a sample and extrapolated to all runs, on
+A run is one seed of one run configuration. Two ways to have a process for each are timed on a sample and extrapolated to all runs, on
 as many cores: the same code with one seed, and a plain PyTorch loop in float32 that makes its data and trains by ERM
 (which counts for every method, though most take longer). Evaluating and drawing come on top, as in the section. The
 section is made in float64, the default, and in float32.
@@ -29,7 +29,7 @@ import numpy as np
 
 from fossil.config import METHODS, Statistics
 from fossil.design.checks import load_config
-from fossil.design.runs import Arm, batches
+from fossil.design.run_configs import RunConfig, job_groups
 from fossil.design.synthetic_studies import studies
 from fossil.evaluation.metrics import METRICS
 from fossil.evaluation.paired_tests import flip_p
@@ -82,15 +82,15 @@ def report_section(root: Path, section: float, dtype: str) -> float:
 def report_processes(root: Path, sections: Mapping[str, float], evaluating: float, *, rounds: int) -> None:
     """Extrapolate to one process a run."""
     config = load_config({})
-    arms = [arm for batch in batches(config).values() for arm in batch]
-    samples = {kind_of(arm): arm for arm in reversed(arms)}
+    configs = [run for group in job_groups(config).values() for run in group]
+    samples = {kind_of(run): run for run in reversed(configs)}
     ways: dict[str, Mapping[str, float]] = {
-        "the same code": {kind: median(lambda arm=arm: train_one(root, arm), rounds) for kind, arm in samples.items()},
+        "the same code": {kind: median(lambda run=run: train_one(root, run), rounds) for kind, run in samples.items()},
         "a plain PyTorch loop": dict.fromkeys(samples, median(train_plainly, rounds)),
     }
-    runs = len(arms) * len(config.synthetic.seeds)
+    runs = len(configs) * len(config.synthetic.seeds)
     for way, seconds in ways.items():
-        training = sum(seconds[kind_of(arm)] for arm in arms) * len(config.synthetic.seeds)
+        training = sum(seconds[kind_of(run)] for run in configs) * len(config.synthetic.seeds)
         total = (training + evaluating) / CORES
         taken = ", ".join(f"{kind} {value:.1f} s" for kind, value in seconds.items())
         print(f"one process for each of {runs} runs, {way} ({taken}): {total:.0f} s on {CORES} cores")
@@ -99,23 +99,23 @@ def report_processes(root: Path, sections: Mapping[str, float], evaluating: floa
             print(f"  {total / section:.1f} times the section in {dtype}; wanted {WANTED_RATIO}: {found}")
 
 
-def kind_of(arm: Arm) -> str:
+def kind_of(run: RunConfig) -> str:
     """Arms that take about as long as each other."""
-    entry = METHODS[arm.method]
-    return arm.method if entry.learns_on_validation else "with difficulty" if entry.uses_difficulty else "others"
+    entry = METHODS[run.method]
+    return run.method if entry.learns_on_validation else "with difficulty" if entry.uses_difficulty else "others"
 
 
-def train_one(root: Path, arm: Arm) -> None:
-    """Train one seed of an arm in a process of its own."""
+def train_one(root: Path, run: RunConfig) -> None:
+    """Train one seed of a run configuration in a process of its own."""
     config = load_config({})
     settings = {
-        "batch": "one",
-        "arms": [arm.model_dump(mode="json")],
+        "job_group": "one",
+        "runs": [run.model_dump(mode="json")],
         "seeds": config.synthetic.seeds[:1],
         "scorer": config.method_settings("erm"),
         "training": config.synthetic.training.model_dump(mode="json"),
     }
-    problem = root / f"data/processed/synthetic/{arm.scenario}.parquet"
+    problem = root / f"data/processed/synthetic/{run.scenario}.parquet"
     outputs = [f"--{name}={root / name}.parquet" for name in ("predictions", "history")]
     run("-m", "fossil", "train_stacked", "--settings", json.dumps(settings), "--problems", str(problem), *outputs)
 

@@ -12,7 +12,7 @@ import torch
 from fossil.config import CurriculumOptions, NoOptions, SyntheticScenario, SyntheticTraining
 from fossil.data.splits import as_table
 from fossil.data.synthetic import make_synthetic
-from fossil.design.runs import Arm
+from fossil.design.run_configs import RunConfig
 from fossil.likelihood import cross_entropy
 from fossil.methods.base import Batch, Progress, Samples
 from fossil.methods.curriculum import Curriculum
@@ -52,7 +52,7 @@ def run_stage_with_facts(
     folder: Path, scorer: dict[str, Any] | None, method: str, *, frozen: bool
 ) -> tuple[dict[str, Any], pd.DataFrame]:
     write_parquet(folder / "ir4.parquet", as_table(dict(zip(SEEDS, data(), strict=True))))
-    arm = Arm(
+    arm = RunConfig(
         scenario="ir4",
         method="method",
         variant="baseline",
@@ -61,7 +61,7 @@ def run_stage_with_facts(
         proxy="entropy",
         source="frozen" if frozen else "online",
     )
-    settings = stage.Settings(batch="method", arms=[arm], seeds=SEEDS, scorer=scorer, training=TRAINING)
+    settings = stage.Settings(job_group="group", runs=[arm], seeds=SEEDS, scorer=scorer, training=TRAINING)
     paths = {"predictions": folder / "p.parquet", "history": folder / "h.parquet"}
     facts = stage.run(settings, problems=[folder / "ir4.parquet"], **paths)
     return facts, pd.read_parquet(folder / "p.parquet")

@@ -1,4 +1,4 @@
-"""The stage that trains arms of the synthetic study."""
+"""The stage that trains runs of the synthetic study."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from fossil.config import SyntheticAugmentation, SyntheticScenario, SyntheticTraining
 from fossil.data.splits import as_table
 from fossil.data.synthetic import make_synthetic
-from fossil.design.runs import Arm
+from fossil.design.run_configs import RunConfig
 from fossil.runtime.files import write_parquet
 from fossil.stages import train_stacked as stage
 
@@ -29,7 +29,7 @@ PROBLEMS = {
 }
 
 
-def arm(
+def run_config(
     scenario: str,
     variant: str,
     method: str = "fossil:Fossil",
@@ -37,8 +37,8 @@ def arm(
     source: str = "online",
     proxy: str = "softmax",
     **options: Any,
-) -> Arm:
-    return Arm(
+) -> RunConfig:
+    return RunConfig(
         scenario=scenario,
         method="method",
         variant=variant,
@@ -50,18 +50,18 @@ def arm(
 
 
 ARMS = [
-    arm("easy", "plain"),
-    arm("copied", "plain"),
-    arm("hard", "plain"),
-    arm("easy", "no-warmup", warmup_epochs=0),
-    arm("hard", "frozen", source="frozen"),
-    arm("wide", "plain"),
-    arm("cut", "plain"),
-    arm("easy", "entropy", proxy="entropy"),
-    arm("hard", "frozen-entropy", proxy="entropy", source="frozen"),
-    arm("easy", "focal", "focal:Focal"),
-    arm("hard", "focal", "focal:Focal"),
-    arm("hard", "focal-1", "focal:Focal", gamma=1.0),
+    run_config("easy", "plain"),
+    run_config("copied", "plain"),
+    run_config("hard", "plain"),
+    run_config("easy", "no-warmup", warmup_epochs=0),
+    run_config("hard", "frozen", source="frozen"),
+    run_config("wide", "plain"),
+    run_config("cut", "plain"),
+    run_config("easy", "entropy", proxy="entropy"),
+    run_config("hard", "frozen-entropy", proxy="entropy", source="frozen"),
+    run_config("easy", "focal", "focal:Focal"),
+    run_config("hard", "focal", "focal:Focal"),
+    run_config("hard", "focal-1", "focal:Focal", gamma=1.0),
 ]
 
 
@@ -78,9 +78,9 @@ def named(problems: list[Path], name: str) -> Path:
     return next(path for path in problems if path.stem == name)
 
 
-def run(folder: Path, problems: list[Path], arms: list[Arm]) -> tuple[dict[str, Any], pd.DataFrame, pd.DataFrame]:
+def run(folder: Path, problems: list[Path], runs: list[RunConfig]) -> tuple[dict[str, Any], pd.DataFrame, pd.DataFrame]:
     training = SyntheticTraining(hidden=[6], epochs=3, batch_size=32)
-    settings = stage.Settings(batch="batch", arms=arms, seeds=SEEDS, scorer=ERM, training=training)
+    settings = stage.Settings(job_group="group", runs=runs, seeds=SEEDS, scorer=ERM, training=training)
     paths = {"predictions": folder / "p.parquet", "history": folder / "h.parquet"}
     facts = stage.run(settings, problems=problems, **paths)
     return facts, *(pd.read_parquet(path) for path in paths.values())
@@ -131,7 +131,7 @@ def test_a_run_whose_loss_is_not_finite_is_named_and_the_others_go_on(tmp_path: 
 
 
 def test_more_arms_than_fit_a_stack_are_all_trained(tmp_path: Path, problems: list[Path]) -> None:
-    many = [arm("easy", f"warmup-{epochs}", warmup_epochs=epochs) for epochs in range(14)]
+    many = [run_config("easy", f"warmup-{epochs}", warmup_epochs=epochs) for epochs in range(14)]
     facts, predictions, _ = run(tmp_path, problems, many)
     assert facts["stacks"] == 2  # of 24 models at most
     assert predictions["variant"].nunique() == len(many)

@@ -91,7 +91,7 @@ MSLD_READ |= {"make_manifest", "decode_images"}
 
 # By key: another value, and what it runs again.
 ON_PHANTOMS: dict[str, tuple[Any, Jobs]] = {
-    # A job trains everything of a method, so that FOSSIL is trained anew without the arms of one study.
+    # A job trains everything of a method, so that FOSSIL is trained anew without the runs of one study.
     "synthetic.studies": (
         ["synthetic-results", "synthetic-main", "robustness-difficulty", "sensitivity"],
         FOSSIL - jobs("tabulate_study", "difficulty-defs") - jobs("draw_figure", "difficulty-defs") | FACTS,

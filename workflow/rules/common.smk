@@ -26,7 +26,7 @@ from fossil.config import (
 )
 from fossil.design.comparisons import Row
 from fossil.design.checks import load_config
-from fossil.design.runs import batches, problems
+from fossil.design.run_configs import job_groups, problems
 from fossil.design.comparisons import row_key
 from fossil.design.image_studies import (
     fold_ratio,
@@ -94,7 +94,7 @@ INTERNAL = internal_study(CONFIG)
 OPERATING_POINTS = operating_points(CONFIG)
 HEADLINE = SYNTHETIC.headline
 PROBLEMS = problems(CONFIG)
-BATCHES = batches(CONFIG)
+JOB_GROUPS = job_groups(CONFIG)
 SYNTHETIC_STUDIES = studies(CONFIG)
 IMAGE_STUDIES = image_studies(CONFIG)
 BLOCKS = SYNTHETIC_STUDIES | IMAGE_STUDIES
@@ -129,7 +129,7 @@ def one_of(names):
 
 
 wildcard_constraints:
-    batch=one_of(BATCHES),
+    job_group=one_of(JOB_GROUPS),
     method=one_of(METHODS),
     # The ERM that scores difficulty is a baseline, also where no row of a table is.
     variant=one_of({BASELINE, *(row.variant for blocks in IMAGE_STUDIES.values() for row in blocks[0].rows)}),
@@ -169,34 +169,36 @@ def method_module(method):
     return METHODS[method].target.partition(":")[0]
 
 
-def batch_scenarios(wildcards):
-    return sorted({arm.scenario for arm in BATCHES[wildcards.batch]})
+def group_scenarios(wildcards):
+    return sorted({run.scenario for run in JOB_GROUPS[wildcards.job_group]})
 
 
-def batch_problems(wildcards):
-    return expand("data/processed/synthetic/{problem}.parquet", problem=batch_scenarios(wildcards))
+def group_problems(wildcards):
+    return expand("data/processed/synthetic/{problem}.parquet", problem=group_scenarios(wildcards))
 
 
-def batch_descriptions(wildcards):
-    return expand("data/processed/synthetic/{problem}.json", problem=batch_scenarios(wildcards))
+def group_descriptions(wildcards):
+    return expand("data/processed/synthetic/{problem}.json", problem=group_scenarios(wildcards))
 
 
-def batch_has_frozen(wildcards):
-    return any(arm.source == "frozen" for arm in BATCHES[wildcards.batch])
+def group_has_frozen(wildcards):
+    return any(run.source == "frozen" for run in JOB_GROUPS[wildcards.job_group])
 
 
 def train_stacked_settings(wildcards):
     return as_json(
-        batch=wildcards.batch,
-        arms=BATCHES[wildcards.batch],
+        job_group=wildcards.job_group,
+        runs=JOB_GROUPS[wildcards.job_group],
         seeds=SYNTHETIC.seeds,
-        scorer=CONFIG.method_settings("erm") if batch_has_frozen(wildcards) else None,
+        scorer=CONFIG.method_settings("erm") if group_has_frozen(wildcards) else None,
         training=SYNTHETIC.training,
     )
 
 
 def train_stacked_code(wildcards):
-    methods = {arm.method for arm in BATCHES[wildcards.batch]} | ({"erm"} if batch_has_frozen(wildcards) else set())
+    methods = {run.method for run in JOB_GROUPS[wildcards.job_group]} | (
+        {"erm"} if group_has_frozen(wildcards) else set()
+    )
     return stage_code("train_stacked", *sorted(map(method_module, methods)))
 
 
@@ -252,18 +254,18 @@ def existing(paths):
     return [path for path in paths if os.path.exists(path)] if CONFIG.allow_missing_runs else paths
 
 
-def study_batches(study):
-    """Batches that train rows of a study, in the order of all batches."""
+def study_job_groups(study):
+    """Job groups that train rows of a study, in the order of all job groups."""
     keys = {row.key for block in BLOCKS[study] for row in block.rows}
-    return [name for name, arms in BATCHES.items() if any(arm.key in keys for arm in arms)]
+    return [name for name, runs in JOB_GROUPS.items() if any(run.key in keys for run in runs)]
 
 
 def study_runs(wildcards):
-    """The three files of every batch of a study."""
+    """The three files of every job group of a study."""
     return existing(
         expand(
-            "results/synthetic/{batch}/{file}",
-            batch=study_batches(wildcards.study),
+            "results/synthetic/{job_group}/{file}",
+            job_group=study_job_groups(wildcards.study),
             file=["run.json", "predictions.parquet", "history.parquet"],
         )
     )
@@ -274,19 +276,19 @@ def study_records(wildcards):
 
 
 def histories(study):
-    """Epochs of every batch of a study."""
-    return existing(expand("results/synthetic/{batch}/history.parquet", batch=study_batches(study)))
+    """Epochs of every job group of a study."""
+    return existing(expand("results/synthetic/{job_group}/history.parquet", job_group=study_job_groups(study)))
 
 
 def method_histories(wildcards):
-    """Epochs of the batches that train methods, as configured, on the headline scenario."""
+    """Epochs of the job groups that train methods, as configured, on the headline scenario."""
     wanted = {row_key(HEADLINE, method, BASELINE) for method in SYNTHETIC.methods}
-    trained = [name for name, arms in BATCHES.items() if any(arm.key in wanted for arm in arms)]
-    return existing(expand("results/synthetic/{batch}/history.parquet", batch=trained))
+    trained = [name for name, runs in JOB_GROUPS.items() if any(run.key in wanted for run in runs)]
+    return existing(expand("results/synthetic/{job_group}/history.parquet", job_group=trained))
 
 
 def figure_tables(wildcards):
-    """What a figure draws: the metrics of its study, or their ranks, its batches' epochs, or the curves of the theory."""
+    """What a figure draws: the metrics of its study, or their ranks, its job groups' epochs, or the curves of the theory."""
     figure = FIGURES[wildcards.figure]
     match figure.source:
         case "metrics":

@@ -113,7 +113,7 @@ def scoring_groups(dataset, names):
 
 def training_groups():
     """Folders of all trainings of the run: names, and folds and seeds where there are such."""
-    groups = [{"folder": "synthetic", "names": list(BATCHES)}]
+    groups = [{"folder": "synthetic", "names": list(JOB_GROUPS)}]
     for study, blocks in IMAGE_STUDIES.items():
         if not study.endswith("-transfer"):
             dataset = study_dataset(study)

@@ -1,7 +1,7 @@
 # The synthetic section: its problems, and one training job a method and a part of the grid of FOSSIL's options.
 #
-# A job costs seconds to start and about a second for each arm (a method with its options on a problem, all seeds together),
-# so that few jobs with many arms are the fastest. Problems are large tables, so that Snakemake would go by their times: they
+# A job costs seconds to start and about a second for each run (a method with its options on a problem, all seeds together),
+# so that few jobs with many runs are the fastest. Problems are large tables, so that Snakemake would go by their times: they
 # are ancient here, and the description of each, with its hash, is the input that counts.
 
 
@@ -28,16 +28,16 @@ rule make_synthetic:
 
 rule train_stacked:
     input:
-        problems=ancient(batch_problems),
-        descriptions=batch_descriptions,
+        problems=ancient(group_problems),
+        descriptions=group_descriptions,
     output:
-        predictions="results/synthetic/{batch}/predictions.parquet",
-        history="results/synthetic/{batch}/history.parquet",
-        record="results/synthetic/{batch}/run.json",
+        predictions="results/synthetic/{job_group}/predictions.parquet",
+        history="results/synthetic/{job_group}/history.parquet",
+        record="results/synthetic/{job_group}/run.json",
     log:
-        "results/logs/train_stacked/{batch}.log",
+        "results/logs/train_stacked/{job_group}.log",
     wildcard_constraints:
-        batch=one_of(name for name in BATCHES if not name.startswith("sensitivity-")),
+        job_group=one_of(name for name in JOB_GROUPS if not name.startswith("sensitivity-")),
     priority: 2
     conda:
         "../../envs/train.yaml"
@@ -55,5 +55,5 @@ rule train_stacked:
 # The grid's jobs come first, since most is made of them afterwards, one thing after another.
 use rule train_stacked as train_grid with:
     wildcard_constraints:
-        batch=one_of(name for name in BATCHES if name.startswith("sensitivity-")),
+        job_group=one_of(name for name in JOB_GROUPS if name.startswith("sensitivity-")),
     priority: 3

@@ -1,4 +1,4 @@
-"""Train arms of the synthetic study one after another, all seeds of an arm together."""
+"""Train run configurations of the synthetic study one after another, all seeds of a run configuration together."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from torch import Tensor
 
 from fossil.config import Proxy, Strict, SyntheticTraining
 from fossil.data.splits import ROLES, SyntheticData, read_problems
-from fossil.design.runs import Arm
+from fossil.design.run_configs import RunConfig
 from fossil.methods.base import Method, make_method, method_class
 from fossil.runtime.files import write_parquet
 from fossil.runtime.logs import logger, progress
@@ -26,20 +26,20 @@ from fossil.training.together import Together, can_share
 
 
 class Settings(Strict):
-    """The arms and how to train.
+    """The runs and how to train.
 
-    ``scorer`` is the baseline whose scores are the difficulty of arms with a frozen one; null where no arm has.
+    ``scorer`` is the baseline whose scores are the difficulty of runs with a frozen one; null where none has.
     """
 
-    batch: str
-    arms: list[Arm]
+    job_group: str
+    runs: list[RunConfig]
     seeds: list[int]
     scorer: dict[str, Any] | None
     training: SyntheticTraining
 
 
 def run(settings: Settings, *, problems: list[Path], predictions: Path, history: Path) -> dict[str, Any]:
-    """Read the tables of the problems, write the test predictions and the epochs of every arm and seed.
+    """Read the tables of the problems, write the test predictions and the epochs of every run configuration and seed.
 
     Returns the seconds of training, and the runs whose loss was not finite.
     """
@@ -49,23 +49,23 @@ def run(settings: Settings, *, problems: list[Path], predictions: Path, history:
     found: dict[int, tuple[pd.DataFrame, pd.DataFrame]] = {}
     failed: list[dict[str, Any]] = []
     start = time.perf_counter()
-    for stack in progress(stacks, description=f"train_stacked {settings.batch}", total=len(stacks)):
-        for arm, data, result in trainer.train(stack):
-            keys = {"scenario": arm.scenario, "method": arm.method, "variant": arm.variant}
+    for stack in progress(stacks, description=f"train_stacked {settings.job_group}", total=len(stacks)):
+        for config, data, result in trainer.train(stack):
+            keys = {"scenario": config.scenario, "method": config.method, "variant": config.variant}
             tables = _predictions(data, result, settings.seeds, keys), _history(result, settings.seeds, keys)
-            found[settings.arms.index(arm)] = tables
+            found[settings.runs.index(config)] = tables
             for place, epoch in result.failed.items():
                 failed.append({**keys, "seed": settings.seeds[place], "reason": f"loss not finite in epoch {epoch}"})
                 logger.warning("failed: %s", failed[-1])
     seconds = time.perf_counter() - start
-    tables = zip(*(found[place] for place in range(len(settings.arms))), strict=True)
+    tables = zip(*(found[place] for place in range(len(settings.runs))), strict=True)
     for path, parts in zip((predictions, history), tables, strict=True):
         write_parquet(path, pd.concat(parts, ignore_index=True))
     return {"training_seconds": round(seconds, 3), "stacks": len(stacks), "failed": failed}
 
 
 class _Trainer:
-    """Keeps what several arms share: problems, and frozen scores of difficulty."""
+    """Keeps what several runs share: problems, and frozen scores of difficulty."""
 
     def __init__(self, settings: Settings, files: dict[str, Path]) -> None:
         self._settings = settings
@@ -73,31 +73,32 @@ class _Trainer:
         self._problems = cache(self._read)
         self._scores = cache(self._score)
 
-    def stacks(self) -> list[list[Arm]]:
-        """Put arms that can be trained as one stack together, as many as fit the processor's cache."""
-        alike: dict[str, list[Arm]] = {}
-        for arm in self._settings.arms:
-            shares = can_share(method_class(arm.target))
-            problem = self._problems(arm.scenario)[0]
+    def stacks(self) -> list[list[RunConfig]]:
+        """Put runs that can be trained as one stack together, as many as fit the processor's cache."""
+        alike: dict[str, list[RunConfig]] = {}
+        for config in self._settings.runs:
+            shares = can_share(method_class(config.target))
+            problem = self._problems(config.scenario)[0]
             shapes = [getattr(problem, role).inputs.shape for role in ROLES]
-            key = json.dumps([arm.target, {} if shares else arm.options, arm.proxy, arm.source, shapes], sort_keys=True)
-            alike.setdefault(key, []).append(arm)
+            options = {} if shares else config.options
+            key = json.dumps([config.target, options, config.proxy, config.source, shapes], sort_keys=True)
+            alike.setdefault(key, []).append(config)
         most = max(1, _MODELS_TOGETHER // len(self._settings.seeds))
-        return [arms[start : start + most] for arms in alike.values() for start in range(0, len(arms), most)]
+        return [runs[start : start + most] for runs in alike.values() for start in range(0, len(runs), most)]
 
-    def train(self, arms: Sequence[Arm]) -> Iterator[tuple[Arm, list[SyntheticData], StackedResult]]:
-        """Train arms as one stack; gives each with its problems and what its models ended with."""
-        first = arms[0]
+    def train(self, runs: Sequence[RunConfig]) -> Iterator[tuple[RunConfig, list[SyntheticData], StackedResult]]:
+        """Train runs as one stack; gives each with its problems and what its models ended with."""
+        first = runs[0]
         proxy = first.proxy or "softmax"  # a method without difficulty never asks for scores
         scores = None
         if first.source == "frozen":
-            scores = torch.cat([self._scores(arm.scenario, proxy) for arm in arms])
-        methods = [make_method(arm.target, arm.options) for arm in arms]
-        same = all(arm.options == first.options for arm in arms)
-        data = [problem for arm in arms for problem in self._problems(arm.scenario)]
+            scores = torch.cat([self._scores(config.scenario, proxy) for config in runs])
+        methods = [make_method(config.target, config.options) for config in runs]
+        same = all(config.options == first.options for config in runs)
+        data = [problem for config in runs for problem in self._problems(config.scenario)]
         result = self._train(data, methods[0] if same else Together(methods), proxy=proxy, scores=scores)
-        for place, arm in enumerate(arms):
-            yield arm, self._problems(arm.scenario), result.part(place, of=len(arms))
+        for place, config in enumerate(runs):
+            yield config, self._problems(config.scenario), result.part(place, of=len(runs))
 
     def _train(
         self, data: list[SyntheticData], method: Method, *, proxy: Proxy, scores: Tensor | None

@@ -13,7 +13,7 @@ import torch
 
 from fossil.config import METHODS, Config
 from fossil.design.checks import load_config
-from fossil.design.runs import Arm, batches, problems
+from fossil.design.run_configs import RunConfig, job_groups, problems
 from fossil.design.synthetic_studies import configured_levels, studies
 from fossil.methods.base import Progress, Samples, make_method
 from tests.unit.configurations import complaint, nested
@@ -23,8 +23,8 @@ DEFAULT = load_config({})
 MAIN = {"studies": ["synthetic-main"]}
 
 
-def arms(config: Config = DEFAULT) -> dict[str, Arm]:
-    return {arm.key: arm for batch in batches(config).values() for arm in batch}
+def runs(config: Config = DEFAULT) -> dict[str, RunConfig]:
+    return {run.key: run for group in job_groups(config).values() for run in group}
 
 
 @pytest.mark.parametrize(
@@ -40,11 +40,11 @@ def arms(config: Config = DEFAULT) -> dict[str, Arm]:
 )
 def test_every_row_of_every_study_is_trained_once(values: dict[str, Any]) -> None:
     config = load_config(values)
-    trained = Counter(arm.key for batch in batches(config).values() for arm in batch)
+    trained = Counter(run.key for group in job_groups(config).values() for run in group)
     rows = {row.key for blocks in studies(config).values() for block in blocks for row in block.rows}
     assert set(trained) == rows
     assert set(trained.values()) == {1}
-    assert {arm.scenario for arm in arms(config).values()} == set(problems(config))
+    assert {run.scenario for run in runs(config).values()} == set(problems(config))
 
 
 def test_methods_stand_in_the_order_of_the_configuration_with_the_reference_among_them() -> None:
@@ -89,7 +89,7 @@ def test_the_papers_pairing_gives_augmented_copies_to_fossil_alone_and_inverts_s
     held = {row.printed: (row.method, row.variant) for row in block.rows}
     assert held["Static weighting"] == ("static_inverted", "baseline")
     assert held["Curriculum learning"] == ("curriculum", "rising-temperature")
-    assert arms()["ir9/curriculum-rising-temperature"].options["temperature"]["schedule"] == "linear_growth"
+    assert runs()["ir9/curriculum-rising-temperature"].options["temperature"]["schedule"] == "linear_growth"
     without = load_config({"synthetic": {"methods": ["erm", "static"], "reference": "erm"}})
     assert [block.name for block in studies(without)["synthetic-results"]] == ["same-data", "same-augmented-data"]
 
@@ -105,7 +105,7 @@ def test_few_seeds_are_compared_beside_all_of_them_where_the_paper_has_few() -> 
 # --- Variants ---------------------------------------------------------------------------------------------------------
 
 
-def weights(arm: Arm, epoch: int) -> list[float]:
+def weights(run: RunConfig, epoch: int) -> list[float]:
     """Weights of a hard and an easy original and a copy, of a minority of a tenth, at an epoch of 50."""
     samples = Samples(
         targets=torch.tensor([1, 0, 1]),
@@ -114,25 +114,25 @@ def weights(arm: Arm, epoch: int) -> list[float]:
         class_counts=torch.tensor([9.0, 1.0], dtype=torch.float64),
         index=torch.arange(3),
     )
-    return make_method(arm.target, arm.options).weights(samples, Progress(epoch, 50)).tolist()
+    return make_method(run.target, run.options).weights(samples, Progress(epoch, 50)).tolist()
 
 
 def test_penalty_alone_is_erm_with_smaller_weights_of_copies() -> None:
-    arm = arms()["ir9_augmented/fossil-penalty-only"]
-    assert weights(arm, 0) == [1.0, 1.0, 1.0]
+    run = runs()["ir9_augmented/fossil-penalty-only"]
+    assert weights(run, 0) == [1.0, 1.0, 1.0]
     # gamma_t = .5 t/T, of which half is over.
-    assert weights(arm, 25) == pytest.approx([1.0, 1.0, 0.75])
+    assert weights(run, 25) == pytest.approx([1.0, 1.0, 0.75])
 
 
 def test_without_penalty_copies_weigh_as_their_originals_do() -> None:
-    found = weights(arms()["ir9_augmented/fossil-no-penalty"], 25)
+    found = weights(runs()["ir9_augmented/fossil-no-penalty"], 25)
     assert found[0] == pytest.approx(found[2])
-    assert found[0] == pytest.approx(weights(arms()["ir9_augmented/fossil-baseline"], 25)[0])
+    assert found[0] == pytest.approx(weights(runs()["ir9_augmented/fossil-baseline"], 25)[0])
 
 
 def test_penalty_alone_is_erm_in_stage_mode_too() -> None:
     staged = {"methods": {"fossil": {"stage_mode": True}}, "synthetic": {"studies": ["robustness-difficulty"]}}
-    assert weights(arms(load_config(staged))["ir9_augmented/fossil-penalty-only"], 0) == [1.0, 1.0, 1.0]
+    assert weights(runs(load_config(staged))["ir9_augmented/fossil-penalty-only"], 0) == [1.0, 1.0, 1.0]
 
 
 def test_everything_in_the_study_of_copies_is_compared_with_the_whole_weight() -> None:
@@ -151,21 +151,21 @@ def test_the_configured_definition_of_difficulty_is_not_trained_twice() -> None:
 
 
 def test_definitions_of_difficulty_differ_in_nothing_else() -> None:
-    found = {name: arms()[f"ir9/fossil-{name}"] for name in ("baseline", "entropy", "loss", "unscaled_loss")}
-    assert {name: arm.proxy for name, arm in found.items()} == {
+    found = {name: runs()[f"ir9/fossil-{name}"] for name in ("baseline", "entropy", "loss", "unscaled_loss")}
+    assert {name: run.proxy for name, run in found.items()} == {
         "baseline": "softmax",
         "entropy": "entropy",
         "loss": "loss",
         "unscaled_loss": "unscaled_loss",
     }
-    assert len({str(arm.options) for arm in found.values()}) == 1
+    assert len({str(run.options) for run in found.values()}) == 1
 
 
 def test_methods_without_difficulty_do_not_depend_on_how_it_is_defined() -> None:
     other = load_config({"synthetic": {"difficulty_proxy": "entropy", "difficulty_source": "frozen"}})
-    for name, arm in arms(other).items():
-        if not METHODS[arm.method].uses_difficulty:
-            assert arm == arms()[name]
+    for name, run in runs(other).items():
+        if not METHODS[run.method].uses_difficulty:
+            assert run == runs()[name]
 
 
 # --- The grid ---------------------------------------------------------------------------------------------------------
@@ -187,15 +187,15 @@ def test_the_grid_has_every_combination_once_and_without_a_difficulty_term_one_f
 
 def test_cells_are_trained_with_their_levels() -> None:
     for levels, name in grid().items():
-        arm, (schedule, term, warmup, source) = arms()[name], levels
-        assert arm.options["temperature"]["schedule"] == schedule
-        assert arm.options["class_term"] == term
-        assert arm.options["warmup_epochs"] == int(warmup)
-        assert arm.source == ("online" if source == "any" else source)
+        run, (schedule, term, warmup, source) = runs()[name], levels
+        assert run.options["temperature"]["schedule"] == schedule
+        assert run.options["class_term"] == term
+        assert run.options["warmup_epochs"] == int(warmup)
+        assert run.source == ("online" if source == "any" else source)
     frozen = load_config({"synthetic": {"difficulty_source": "frozen"}})
-    for batch, found in batches(frozen).items():
-        if batch.startswith("sensitivity-"):
-            assert {arm.source for arm in found} == {batch.removeprefix("sensitivity-")}
+    for group, found in job_groups(frozen).items():
+        if group.startswith("sensitivity-"):
+            assert {run.source for run in found} == {group.removeprefix("sensitivity-")}
 
 
 def test_the_configured_fossil_is_a_cell_and_not_trained_twice() -> None:

@@ -1,4 +1,4 @@
-"""What the synthetic section trains: arms, put into jobs, on problems."""
+"""What the synthetic section trains: runs, put into jobs, on problems."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fossil.config import Config
 
 
-class Arm(Strict):
+class RunConfig(Strict):
     """A method with its options on a scenario; all its seeds are trained together.
 
     ``proxy`` and ``source`` say what makes a sample difficult and who scores it; null for a method that looks at no
@@ -54,32 +54,32 @@ def problems(config: Config) -> dict[str, Problem]:
     return found
 
 
-def batches(config: Config) -> dict[str, list[Arm]]:
+def job_groups(config: Config) -> dict[str, list[RunConfig]]:
     """Put what is trained into jobs: one a method's module, and for the grid one a source of difficulty.
 
-    A job costs seconds to start and about one to train an arm, so few large jobs are faster than many small ones; and
+    A job costs seconds to start and about one to train a run configuration, so few large jobs are faster than many small ones; and
     an edit of a module trains all of its methods anyway.
     """
     rows = {row.key: row for blocks in studies(config).values() for block in blocks for row in block.rows}
-    found: dict[str, list[Arm]] = {}
+    found: dict[str, list[RunConfig]] = {}
     for row in rows.values():
-        found.setdefault(_batch(config, row), []).append(_arm(config, row))
+        found.setdefault(_job_group(config, row), []).append(_run_config(config, row))
     return found
 
 
-def _batch(config: Config, row: Row) -> str:
+def _job_group(config: Config, row: Row) -> str:
     if not row.levels or row.variant == BASELINE:
         return METHODS[row.method].target.partition(":")[0].rpartition(".")[2]
     source = row.levels["difficulty_source"]
     return f"sensitivity-{'online' if source == ANY else source}"
 
 
-def _arm(config: Config, row: Row) -> Arm:
+def _run_config(config: Config, row: Row) -> RunConfig:
     settings = config.method_settings(row.method, _overrides(row))
     looks = METHODS[row.method].uses_difficulty
     source = row.levels.get("difficulty_source", config.synthetic.difficulty_source)
     proxy = row.variant if row.variant in PROXY_LABELS else config.synthetic.difficulty_proxy
-    return Arm(
+    return RunConfig(
         scenario=row.scenario,
         method=row.method,
         variant=row.variant,
