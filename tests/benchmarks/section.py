@@ -3,10 +3,10 @@
 The section is made by Snakemake in a folder of its own. What training, evaluating and drawing take is in the records of
 its jobs; the rest of two cores' time is starting processes, Snakemake itself and waiting at the end.
 
-A run is one seed of one run configuration. Two ways to have a process for each are timed on a sample and extrapolated to all runs, on
-as many cores: the same code with one seed, and a plain PyTorch loop in float32 that makes its data and trains by ERM
-(which counts for every method, though most take longer). Evaluating and drawing come on top, as in the section. The
-section is made in float64, the default, and in float32.
+A run is one seed of a run configuration. Two ways to have a process for each are timed on a sample and extrapolated
+to all runs, on as many cores: the same code with one seed, and a plain PyTorch loop in float32 that makes its data
+and trains by ERM (which counts for every method, though most take longer). Evaluating and drawing come on top, as in
+the section. The section is made in float64, the default, and in float32.
 
 The last lines are the permutation test: all comparisons of the largest study with 8 pairs, where all sign flips are
 taken, and with 15, where 10,000 are drawn.

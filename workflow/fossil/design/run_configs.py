@@ -57,8 +57,8 @@ def problems(config: Config) -> dict[str, Problem]:
 def job_groups(config: Config) -> dict[str, list[RunConfig]]:
     """Put what is trained into jobs: one a method's module, and for the grid one a source of difficulty.
 
-    A job costs seconds to start and about one to train a run configuration, so few large jobs are faster than many small ones; and
-    an edit of a module trains all of its methods anyway.
+    A job takes seconds to start and about one second per run configuration, so few large jobs are the fastest.
+    An edit of a module retrains all of its methods anyway.
     """
     rows = {row.key: row for blocks in studies(config).values() for block in blocks for row in block.rows}
     found: dict[str, list[RunConfig]] = {}
