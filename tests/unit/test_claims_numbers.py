@@ -14,6 +14,7 @@ from fossil.claims.ledger import ClaimsError, judge, read_claims, read_ledger
 from fossil.claims.measured import SWEEP, Measured
 from fossil.claims.numbers import judge_numbers
 from fossil.claims.reported import Paper, read_reported
+from fossil.claims.self_checks import read_checks
 from fossil.claims.verdicts import (
     BEYOND,
     CONTRADICTED,
@@ -147,6 +148,7 @@ def ledger() -> pd.DataFrame:
     return judge(
         read_claims(WORKFLOW / "paper" / "claims.yaml"),
         evidence,
+        checks=read_checks(WORKFLOW / "paper" / "self_checks.yaml"),
         reported=read_reported(WORKFLOW / "paper" / "reported.csv"),
         text=pd.read_csv(WORKFLOW / "paper" / "reported-text.csv"),
         theory=theory,

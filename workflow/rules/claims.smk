@@ -10,6 +10,7 @@ CLAIMED_SEARCH = bool(SEARCH_TABLES) and CLAIMED_IMAGES
 rule judge_claims:
     input:
         claims=os.path.relpath(Path(workflow.basedir) / "workflow/paper/claims.yaml"),
+        checks=os.path.relpath(Path(workflow.basedir) / "workflow/paper/self_checks.yaml"),
         reported=os.path.relpath(Path(workflow.basedir) / "workflow/paper/reported.csv"),
         text=os.path.relpath(Path(workflow.basedir) / "workflow/paper/reported-text.csv"),
         metrics=expand(
@@ -43,7 +44,7 @@ rule judge_claims:
         code=stage_code("judge_claims"),
     shell:
         "python -m fossil judge_claims --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
-        "--claims {input.claims} --reported {input.reported} --text {input.text} --metrics {input.metrics} "
+        "--claims {input.claims} --checks {input.checks} --reported {input.reported} --text {input.text} --metrics {input.metrics} "
         "--theory {input.theory} --tuning {input.tuning} --ledger {output.ledger}"
 
 

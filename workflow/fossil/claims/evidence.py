@@ -10,18 +10,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fossil.claims.measured import SWEEP, Measured
-from fossil.claims.reported import Who
+from fossil.claims.reported import RowName
 from fossil.config import PHANTOMS, Statistics
 from fossil.design.candidates import Search
 from fossil.design.comparisons import Block, Row, row_key
 from fossil.evaluation.fold_tests import t_test
 from fossil.evaluation.paired_tests import flip_p, in_units, wilcoxon_p
 from fossil.evaluation.run_values import run_values
-
-LOWER_IS_BETTER = frozenset(
-    {"balanced_error", "static_regret", "dynamic_regret", "area_under_regret_curve", "expected_calibration_error"}
-)
-"""Metrics of which a smaller mean is the better one; of the others a larger one is."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +85,7 @@ class Evidence:
         """Say how the runs of a table differ from the paper's protocol; "" where they do not."""
         return self.protocols.get(table, "")
 
-    def blocks(self, table: str, ratio: str, rows: Sequence[Who], *, as_printed: bool = False) -> list[Block]:
+    def blocks(self, table: str, ratio: str, rows: Sequence[RowName], *, as_printed: bool = False) -> list[Block]:
         """Find blocks with all these rows of the paper: those of all seeds first, or as printed those of its seeds."""
         found = [
             block
@@ -146,6 +141,6 @@ class Evidence:
         )
 
 
-def row_of(block: Block, who: Who) -> Row | None:
+def row_of(block: Block, who: RowName) -> Row | None:
     """Find the first row of a block that the paper's table has under this name; None where there is none."""
     return next((row for row in block.rows if (row.printed, row.printed_variant) == who), None)

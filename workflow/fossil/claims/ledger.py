@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,14 +12,12 @@ import pandas as pd
 import yaml
 from pydantic import Field, ValidationError
 
-from fossil.claims import printed_counts, printed_metrics, printed_tests
 from fossil.claims.evidence import Evidence
-from fossil.claims.finding import Finding
 from fossil.claims.numbers import judge_numbers
 from fossil.claims.orders import OptionPreferred, RanksAgree, SmallerGap, StageWiseMatches
 from fossil.claims.parts import Better, Difference, EveryRun, Insignificant, NotWorse, Spread
-from fossil.claims.printed_counts import PrintedText
 from fossil.claims.reported import Paper
+from fossil.claims.self_checks import Check, Finding, run_checks
 from fossil.claims.verdicts import CONTRADICTED, NOT_RUN, printed_worst, worst
 from fossil.config import Strict
 
@@ -107,6 +105,7 @@ def judge(
     claims: Sequence[Claim],
     evidence: Evidence,
     *,
+    checks: Sequence[Check],
     reported: pd.DataFrame,
     text: pd.DataFrame,
     theory: pd.DataFrame,
@@ -115,6 +114,8 @@ def judge(
 
     Parameters
     ----------
+    checks : list of Check
+        Self-checks of the paper.
     reported : DataFrame
         From `fossil.claims.reported.read_reported`.
     text : DataFrame
@@ -132,19 +133,11 @@ def judge(
     paper = Paper(reported)
     rows = chain(
         (_claim_row(claim, paper, evidence) for claim in claims),
-        map(_check_row, self_checks(paper, PrintedText(text))),
+        map(_check_row, run_checks(checks, paper, text)),
         map(_statement_row, theory.to_dict("records")),
         map(_number_row, judge_numbers(reported, evidence).to_dict("records")),
     )
     return pd.DataFrame(rows, columns=COLUMNS)
-
-
-def self_checks(paper: Paper, text: PrintedText) -> Iterator[Finding]:
-    """Run every check of the paper against itself."""
-    yield from printed_tests.check_wilcoxon_p(paper)
-    yield from printed_tests.check_permutation_p(paper)
-    yield from printed_metrics.checks(paper)
-    yield from printed_counts.checks(text, paper)
 
 
 def _claim_row(claim: Claim, paper: Paper, evidence: Evidence) -> dict[str, Any]:
@@ -163,7 +156,7 @@ def _claim_row(claim: Claim, paper: Paper, evidence: Evidence) -> dict[str, Any]
 
 def _check_row(finding: Finding) -> dict[str, Any]:
     return {
-        **{"kind": CHECK, "id": finding.name.lower().replace(" ", "-"), "place": "the paper against itself"},
+        **{"kind": CHECK, "id": finding.name, "place": "the paper against itself"},
         **{"line": finding.line, "claim": finding.rule, "reported": finding.found, "verdict": finding.verdict},
     }
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from fossil.claims.evidence import Evidence, row_of
 from fossil.claims.measured import SWEEP
-from fossil.claims.reported import Who, printed_number
+from fossil.claims.reported import RowName, reported_number
 from fossil.claims.verdicts import BEYOND, EMPTY, NOT_RUN, OTHER_SIDE, SAME_SIDE, WITHIN_1, WITHIN_2
 from fossil.design.candidates import Candidate, Search, option_at
 from fossil.design.comparisons import Block, Row
@@ -31,7 +31,7 @@ _P_METRICS = {
     "p_permutation": ("balanced_accuracy", "p_permutation"),
     "p_aurc": ("area_under_regret_curve", "p_wilcoxon"),
 }
-_PRINTED_REFERENCE: dict[str, Who] = {
+_PRINTED_REFERENCE: dict[str, RowName] = {
     "synthetic-results": ("FOSSIL (ours)", ""),
     "difficulty-defs": ("Softmax", ""),
     "final-tuning": ("FOSSIL", "tuned"),
@@ -92,7 +92,7 @@ def _judge(entry: dict[str, str], evidence: Evidence) -> dict[str, Any]:
     measured = [cell for cell in found if cell["n"]]
     if not measured:
         return shown | {"how": "no run of this row is there"}
-    reported = printed_number(entry["mean"])
+    reported = reported_number(entry["mean"])
     nearest = min(measured, key=lambda cell: abs(cell["measured"] - reported))
     protocol = evidence.protocol(entry["table"])
     how = "; ".join(filter(None, [measured[0]["how"], protocol]))
@@ -104,7 +104,7 @@ def _cells(entry: dict[str, str], evidence: Evidence) -> Iterator[dict[str, Any]
     if entry["table"] == SWEEP:
         yield from _sweep_cells(entry, evidence)
         return
-    who: Who = (entry["method"], entry["variant"])
+    who: RowName = (entry["method"], entry["variant"])
     for block in evidence.blocks(entry["table"], entry["imbalance_ratio"], [who], as_printed=True):
         for row in block.rows:
             if (row.printed, row.printed_variant) == who:
@@ -121,11 +121,11 @@ def _cell(entry: dict[str, str], block: Block, row: Row, evidence: Evidence) -> 
             return named | {"n": 0}
         pairs = evidence.pairs(table, block, reference, row, ours)
         p = getattr(pairs, which)
-        both = {p < ALPHA, printed_number(entry["mean"]) < ALPHA}
+        both = {p < ALPHA, reported_number(entry["mean"]) < ALPHA}
         side = SAME_SIDE if len(both) == 1 else OTHER_SIDE
         verdict = NOT_RUN if np.isnan(p) else EMPTY if 2.0 ** (1 - pairs.n) >= ALPHA else side
         how = f"of {ours.replace('_', ' ')}; the paper does not say of which metric"
-        difference = p - printed_number(entry["mean"])
+        difference = p - reported_number(entry["mean"])
         return named | {"measured": p, "n": pairs.n, "difference": difference, "verdict": verdict, "how": how}
     ours, how = _held_against(table, metric, row.method)
     values = evidence.values(table, block, [row], ours)[:, 0]
@@ -149,7 +149,7 @@ def _compared(entry: dict[str, str], values: np.ndarray, how: str) -> dict[str, 
     n, mean, std = len(values), float(np.mean(values)) if len(values) else np.nan, np.nan
     if n > 1:
         std = float(np.std(values, ddof=1))
-    reported, reported_std = printed_number(entry["mean"]), printed_number(entry["std"])
+    reported, reported_std = reported_number(entry["mean"]), reported_number(entry["std"])
     difference = mean - reported
     in_sd = difference / reported_std
     error = np.sqrt((reported_std**2 + std**2) / n) if n > 1 else np.nan

@@ -14,7 +14,7 @@ from fossil.claims.evidence import Evidence, Pairs, row_of
 from fossil.claims.measured import SWEEP
 from fossil.claims.numbers import printed_options
 from fossil.claims.parts import Named
-from fossil.claims.reported import Paper, Who
+from fossil.claims.reported import Paper, RowName
 from fossil.claims.verdicts import (
     CANNOT_TELL,
     CONSISTENT,
@@ -144,7 +144,7 @@ class SmallerGap(Strict):
         shown = [f"{pair.estimate:+.3f} [{pair.low:+.3f}, {pair.high:+.3f}]" for pair in found]
         return Answer(verdict, f"{self.metric.replace('_', ' ')}: {shown[0]} against {shown[1]}")
 
-    def _places(self) -> list[tuple[str, str, Who, Who]]:
+    def _places(self) -> list[tuple[str, str, RowName, RowName]]:
         return [
             (table, ratio, who(row), who(other))
             for table, ratio, row, other in zip(self.tables, self.ratios, self.rows, self.minus, strict=True)
@@ -240,7 +240,7 @@ def rho_of_orders(first: ArrayLike, second: ArrayLike, *, agree: bool) -> float:
     return float(stats.spearmanr(ranks, other_ranks).statistic)
 
 
-def _mean(evidence: Evidence, table: str, one: Who, metric: str) -> float:
+def _mean(evidence: Evidence, table: str, one: RowName, metric: str) -> float:
     blocks = evidence.blocks(table, "", [one])
     if not blocks:
         return float("nan")

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 from scipy import stats
 
-from fossil.claims.evidence import LOWER_IS_BETTER, Evidence, Pairs, row_of
-from fossil.claims.reported import Paper, Printed, Who
+from fossil.claims.evidence import Evidence, Pairs, row_of
+from fossil.claims.reported import LOWER_IS_BETTER, Paper, ReportedMean, RowName
 from fossil.claims.verdicts import (
     CANNOT_TELL,
     CONSISTENT,
@@ -63,7 +63,7 @@ class _Part(Strict):
         """Whether less is better."""
         return self.metric in LOWER_IS_BETTER
 
-    def named(self) -> list[Who]:
+    def named(self) -> list[RowName]:
         """Every row that the part is about, the first of them its own."""
         return [who(self.row)]
 
@@ -89,7 +89,7 @@ class _Part(Strict):
         rows = [row for one in self.named() if (row := row_of(blocks[0], one))]
         return self._measured(evidence, blocks[0], rows)
 
-    def _printed(self, cells: dict[Who, Printed], paper: Paper) -> Answer:
+    def _printed(self, cells: dict[RowName, ReportedMean], paper: Paper) -> Answer:
         raise NotImplementedError
 
     def _measured(self, evidence: Evidence, block: Block, rows: list[Row]) -> Answer:
@@ -122,10 +122,10 @@ class Better(_Part):
     p_below: float = 0.05
     by: list[Literal["wilcoxon", "permutation"]] = Field([])
 
-    def named(self) -> list[Who]:
+    def named(self) -> list[RowName]:
         return [who(self.row), *map(who, self.than)]
 
-    def _printed(self, cells: dict[Who, Printed], paper: Paper) -> Answer:
+    def _printed(self, cells: dict[RowName, ReportedMean], paper: Paper) -> Answer:
         (mine, own), *others = cells.items()
         at = place(self.metric, self.ratio)
         losing = [f"{label(name)} {cell.mean:g}" for name, cell in others if self._better(cell.mean - own.mean)]
@@ -179,10 +179,10 @@ class NotWorse(_Part):
     kind: Literal["not_worse"]
     than: Annotated[list[Named], Field(min_length=1)]
 
-    def named(self) -> list[Who]:
+    def named(self) -> list[RowName]:
         return [who(self.row), *map(who, self.than)]
 
-    def _printed(self, cells: dict[Who, Printed], paper: Paper) -> Answer:
+    def _printed(self, cells: dict[RowName, ReportedMean], paper: Paper) -> Answer:
         mine, *others = cells.values()
         lost = [abs(mine.mean - cell.mean) for cell in others if self._better(cell.mean - mine.mean)]
         worst = max(lost, default=0.0)
@@ -207,10 +207,10 @@ class Difference(_Part):
     minus: Named
     amount: float
 
-    def named(self) -> list[Who]:
+    def named(self) -> list[RowName]:
         return [who(self.row), who(self.minus)]
 
-    def _printed(self, cells: dict[Who, Printed], paper: Paper) -> Answer:
+    def _printed(self, cells: dict[RowName, ReportedMean], paper: Paper) -> Answer:
         mine, other = cells.values()
         found = mine.mean - other.mean
         # Each of the two is rounded by half a unit.
@@ -236,10 +236,10 @@ class Insignificant(_Part):
     p_above: float
     printed_p: str
 
-    def named(self) -> list[Who]:
+    def named(self) -> list[RowName]:
         return [who(self.row), *map(who, self.than)]
 
-    def _printed(self, cells: dict[Who, Printed], paper: Paper) -> Answer:
+    def _printed(self, cells: dict[RowName, ReportedMean], paper: Paper) -> Answer:
         ps = {one: paper.cell(self.table, self.ratio, self.printed_p, one) for one in self.named()[1:]}
         below = [f"{label(one)} p = {cell.mean:g}" for one, cell in ps.items() if cell and cell.mean <= self.p_above]
         told = CONSISTENT if all(ps.values()) else CANNOT_TELL
@@ -269,10 +269,10 @@ class Spread(_Part):
     most: bool = False
     than: Annotated[list[Named], Field(min_length=1)]
 
-    def named(self) -> list[Who]:
+    def named(self) -> list[RowName]:
         return [who(self.row), *map(who, self.than)]
 
-    def _printed(self, cells: dict[Who, Printed], paper: Paper) -> Answer:
+    def _printed(self, cells: dict[RowName, ReportedMean], paper: Paper) -> Answer:
         mine, *others = cells.items()
         if any(np.isnan(cell.std) for cell in cells.values()):
             return Answer(CANNOT_TELL, "")
@@ -306,10 +306,10 @@ class EveryRun(_Part):
     kind: Literal["every_run"]
     than: Named
 
-    def named(self) -> list[Who]:
+    def named(self) -> list[RowName]:
         return [who(self.row), who(self.than)]
 
-    def _printed(self, cells: dict[Who, Printed], paper: Paper) -> Answer:
+    def _printed(self, cells: dict[RowName, ReportedMean], paper: Paper) -> Answer:
         return Answer(CANNOT_TELL, "")
 
     def _measured(self, evidence: Evidence, block: Block, rows: list[Row]) -> Answer:

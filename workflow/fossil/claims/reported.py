@@ -1,24 +1,37 @@
-"""The numbers that the paper prints, as text and as numbers."""
+"""The numbers that the paper reports, as text and as numbers."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
-Who = tuple[str, str]
+RowName = tuple[str, str]
 """A row of a table of the paper: what it calls the method, and the variant, "" where it names none."""
+
+PAPER_LEVEL = 0.05
+"""The level at which the paper calls a difference significant."""
+
+LOWER_IS_BETTER = frozenset(
+    {"balanced_error", "static_regret", "dynamic_regret", "area_under_regret_curve", "expected_calibration_error"}
+)
+"""Metrics of which a smaller mean is the better one; of the others a larger one is."""
 
 
 @dataclass(frozen=True)
-class Printed:
-    """A printed mean with its deviation, NaN where there is none, the value of its last digit, and the line."""
+class ReportedMean:
+    """A reported mean and its deviation (NaN if missing), the value of its last digit, and the line of the paper.
+
+    ``is_bound`` tells whether the paper prints an upper bound, such as "<0.001".
+    """
 
     mean: float
     std: float
     unit: float
     line: int
+    is_bound: bool = False
 
 
 def read_reported(path: Path) -> pd.DataFrame:
@@ -29,18 +42,13 @@ def read_reported(path: Path) -> pd.DataFrame:
 def read_reported_text(path: Path, *, place: str) -> dict[str, str]:
     """Read what the paper prints at one place outside its tables of results: by quantity, as text."""
     reported = read_reported(path)
-    mine = reported[reported["place"] == place]
-    return dict(zip(mine["quantity"], mine["value"], strict=True))
+    at_place = reported[reported["place"] == place]
+    return dict(zip(at_place["quantity"], at_place["value"], strict=True))
 
 
-def printed_number(text: str) -> float:
-    """Turn a printed number into one; "<0.001" is its bound, and "" NaN."""
+def reported_number(text: str) -> float:
+    """Convert a printed number; "<0.001" is its bound, and "" NaN."""
     return float(text.lstrip("<")) if text else float("nan")
-
-
-def printed_unit(text: str) -> float:
-    """Give the value of the last digit of a printed number."""
-    return 10.0 ** -len(text.partition(".")[2])
 
 
 class Paper:
@@ -50,29 +58,39 @@ class Paper:
     ----------
     reported : DataFrame
         From `read_reported`: table, line, imbalance_ratio, method, variant, metric, mean, std.
+
+    Attributes
+    ----------
+    cells : dict
+        Reported means by table, imbalance ratio, metric, method and variant, in the order of the paper.
     """
 
     def __init__(self, reported: pd.DataFrame) -> None:
-        self.reported = reported
-        columns = [reported[name] for name in ("table", "imbalance_ratio", "metric", "method", "variant")]
-        self._cells = {
-            key: Printed(printed_number(mean), printed_number(std), printed_unit(mean), int(line))
-            for *key_parts, mean, std, line in zip(
-                *columns, reported["mean"], reported["std"], reported["line"], strict=True
+        self.cells = {
+            (one["table"], one["imbalance_ratio"], one["metric"], one["method"], one["variant"]): ReportedMean(
+                mean=reported_number(one["mean"]),
+                std=reported_number(one["std"]),
+                unit=10.0 ** -len(one["mean"].partition(".")[2]),
+                line=int(one["line"]),
+                is_bound=one["mean"].startswith("<"),
             )
-            for key in [tuple(key_parts)]
+            for one in reported.to_dict("records")
         }
 
-    def rows(self, table: str, ratio: str, metric: str) -> dict[Who, Printed]:
-        """Find every row of a table that prints a metric, in the order of the paper."""
-        return {key[3:]: cell for key, cell in self._cells.items() if key[:3] == (table, ratio, metric)}
+    def rows(self, table: str, ratio: str, metric: str) -> dict[RowName, ReportedMean]:
+        """Return every row of a table that prints a metric, in the order of the paper."""
+        return {key[3:]: cell for key, cell in self.cells.items() if key[:3] == (table, ratio, metric)}
 
-    def cell(self, table: str, ratio: str, metric: str, who: Who) -> Printed | None:
-        """Find one cell; None where the paper leaves it out."""
-        return self._cells.get((table, ratio, metric, *who))
+    def cell(self, table: str, ratio: str, metric: str, row: RowName) -> ReportedMean | None:
+        """Return one cell; None where the paper leaves it out."""
+        return self.cells.get((table, ratio, metric, *row))
 
-    def is_bound(self, table: str, metric: str, who: Who) -> bool:
-        """Tell whether a number is printed as an upper bound, such as "<0.001"."""
-        mine = self.reported[(self.reported["table"] == table) & (self.reported["metric"] == metric)]
-        mine = mine[(mine["method"] == who[0]) & (mine["variant"] == who[1])]
-        return bool(mine["mean"].str.startswith("<").any())
+    def best(self, table: str, ratio: str, metric: str) -> float:
+        """Return the best mean of a column; NaN where the table has no such column."""
+        means = [cell.mean for cell in self.rows(table, ratio, metric).values()]
+        return (min if metric in LOWER_IS_BETTER else max)(means, default=float("nan"))
+
+    def line_of(self, row: Sequence[str]) -> int:
+        """Return the line of a row: its table, imbalance ratio, method and variant."""
+        table, ratio, *name = row
+        return next(cell.line for (t, r, _, *n), cell in self.cells.items() if [t, r, *n] == [table, ratio, *name])

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from fossil.claims.evidence import Pairs
-from fossil.claims.reported import Who
+from fossil.claims.reported import RowName
 from fossil.design.comparisons import Row
 
 
-def who(named: Sequence[str]) -> Who:
+def who(named: Sequence[str]) -> RowName:
     """Name of a row as the paper's tables are asked for it."""
     method, *variant = named
     return method, variant[0] if variant else ""
 
 
-def label(one: Who) -> str:
+def label(one: RowName) -> str:
     """Name of a row in a sentence."""
     return " ".join(filter(None, one))
 

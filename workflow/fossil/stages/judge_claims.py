@@ -11,6 +11,7 @@ from fossil.claims.evidence import Evidence
 from fossil.claims.ledger import judge, read_claims
 from fossil.claims.measured import Measured
 from fossil.claims.reported import read_reported
+from fossil.claims.self_checks import read_checks
 from fossil.config import Statistics, Strict
 from fossil.design.candidates import Search
 from fossil.runtime.files import write_csv
@@ -41,6 +42,7 @@ def run(
     settings: Settings,
     *,
     claims: Path,
+    checks: Path,
     reported: Path,
     text: Path,
     metrics: list[Path],
@@ -62,6 +64,7 @@ def run(
     judged = judge(
         read_claims(claims),
         evidence,
+        checks=read_checks(checks),
         reported=read_reported(reported),
         text=pd.read_csv(text),
         theory=pd.read_csv(theory),
