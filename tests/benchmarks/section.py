@@ -31,7 +31,7 @@ from fossil.config import METHODS, Statistics
 from fossil.design.checks import load_config
 from fossil.design.run_configs import RunConfig, job_groups
 from fossil.design.synthetic_studies import studies
-from fossil.evaluation.metrics import METRICS
+from fossil.evaluation.metrics import RUN_METRICS
 from fossil.evaluation.paired_tests import flip_p
 from tests.benchmarks.timing import parse_options
 from tests.workflow.study import REPOSITORY, Study
@@ -127,7 +127,7 @@ def train_plainly() -> None:
 def report_shuffles(*, rounds: int) -> None:
     """Time the sign flips of all comparisons of the study with the most."""
     blocks = max(studies(load_config({})).values(), key=lambda found: sum(len(block.rows) - 1 for block in found))
-    comparisons = sum(len(block.rows) - 1 for block in blocks) * len(METRICS)
+    comparisons = sum(len(block.rows) - 1 for block in blocks) * len(RUN_METRICS)
     for pairs in (8, 15):
         differences = np.random.default_rng(0).normal(size=(comparisons, pairs))
         _, exact = flip_p(differences, Statistics())

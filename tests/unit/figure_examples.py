@@ -15,7 +15,7 @@ from matplotlib.text import Text
 from fossil.config import METHODS
 from fossil.design.comparisons import Block, Row
 from fossil.evaluation.external import TRANSFER_METRICS
-from fossil.evaluation.metrics import METRICS
+from fossil.evaluation.metrics import RUN_METRICS
 from fossil.evaluation.operating_point import OPERATING_METRICS
 from fossil.evaluation.ranks import rank_rows
 from fossil.reporting import style
@@ -44,7 +44,7 @@ def methods_block(methods: list[str] = SIX, scenario: str = "ir9", **options: An
 
 
 def random_metrics(
-    *blocks: Block, folds: int = 0, seeds: int = 8, spread: float = 0.03, names: tuple[str, ...] = METRICS
+    *blocks: Block, folds: int = 0, seeds: int = 8, spread: float = 0.03, names: tuple[str, ...] = RUN_METRICS
 ) -> pd.DataFrame:
     """Random runs of every metric of every row."""
     rng = np.random.default_rng(4)
@@ -158,7 +158,7 @@ def example(name: str, methods: list[str] = SIX) -> tuple[pd.DataFrame, dict[str
     of_folds = {
         "operating_point": OPERATING_METRICS,
         "external_tradeoff": TRANSFER_METRICS,
-        "padufes_tradeoff": METRICS,
+        "padufes_tradeoff": RUN_METRICS,
     }
     if name in of_folds:
         return random_metrics(*blocks, folds=2, names=of_folds[name]), options

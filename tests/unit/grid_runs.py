@@ -10,7 +10,8 @@ import pandas as pd
 
 from fossil.config import Statistics
 from fossil.design.comparisons import Block, Row
-from fossil.evaluation.effects import METRICS_TESTED, grid_effects
+from fossil.evaluation.effects import grid_effects
+from fossil.evaluation.metrics import GRID_METRICS
 
 QUICK = Statistics(resamples=300)
 BASE = {"schedule": "decay", "class_term": "yes", "source": "online"}
@@ -40,7 +41,7 @@ def grid(cells: list[Cell] = CELLS, *, seeds: list[int] | None = None) -> Block:
     return Block(name="grid", title="", rows=[erm, *rows], reference=erm.key, seeds=seeds)
 
 
-def table(values: dict[Cell, list[float]], metrics: tuple[str, ...] = METRICS_TESTED) -> pd.DataFrame:
+def table(values: dict[Cell, list[float]], metrics: tuple[str, ...] = GRID_METRICS) -> pd.DataFrame:
     """Metrics of the cells by seed, the same for every metric."""
     rows = [
         ("sensitivity", "ir9", "fossil", "-".join(cell), None, seed, metric, value, "ok")

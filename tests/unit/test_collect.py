@@ -11,7 +11,7 @@ import pytest
 
 from fossil.design.comparisons import Row
 from fossil.evaluation.collect import CollectError, collect_folds, collect_stacked
-from fossil.evaluation.metrics import METRICS, prediction_metrics, training_metrics
+from fossil.evaluation.metrics import RUN_METRICS, prediction_metrics, training_metrics
 from fossil.stages import collect_folds as folds_stage
 from fossil.stages import collect_stacked as stacked_stage
 
@@ -106,7 +106,7 @@ def test_table_is_long_with_one_row_a_run_and_metric(tmp_path: Path) -> None:
     table = collect_stacked([first, second], study="synthetic-main", rows=rows, seeds=[1, 2])
     assert list(table.columns) == COLUMNS
     keys = table[["scenario", "method", "variant", "seed", "metric"]].apply(tuple, axis=1).tolist()
-    assert keys == [(*row, seed, metric) for row in (erm, fossil) for seed in (1, 2) for metric in METRICS]
+    assert keys == [(*row, seed, metric) for row in (erm, fossil) for seed in (1, 2) for metric in RUN_METRICS]
     assert set(table["study"]) == {"synthetic-main"}
     assert table["fold"].isna().all()
     assert [str(table[column].dtype) for column in ("fold", "seed", "value")] == ["Int64", "int64", "float64"]
@@ -137,7 +137,7 @@ def test_a_row_that_is_named_twice_is_there_once(tmp_path: Path) -> None:
         *rows_of("ir9/focal-baseline", "ir9/fossil-baseline"),
     ]
     table = collect_stacked([record], study="s", rows=rows, seeds=[1])
-    assert table["method"].tolist() == [m for m in ("fossil", "erm", "focal") for _ in METRICS]
+    assert table["method"].tolist() == [m for m in ("fossil", "erm", "focal") for _ in RUN_METRICS]
 
 
 def test_runs_of_different_length_and_shuffled_rows_have_the_values_of_each_run_alone(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_a_run_in_no_file_is_missing_and_one_that_a_record_names_is_failed(tmp_p
     assert states.loc["focal"].tolist() == [{"ok"}, {"missing"}, {"failed"}]
     assert states.loc["static"].tolist() == [{"missing"}] * 3
     assert (table["value"].notna() == (table["status"] == "ok")).all()
-    assert len(table) == 9 * len(METRICS)
+    assert len(table) == 9 * len(RUN_METRICS)
 
 
 def test_rows_and_seeds_that_were_not_asked_for_are_left_out(tmp_path: Path) -> None:
@@ -235,7 +235,7 @@ def test_fold_runs_are_measured_on_their_test_images_alone(tmp_path: Path) -> No
     assert [value(table, "balanced_accuracy", fold=fold) for fold in (0, 1)] == [1.0, 0.75]
     assert [value(table, "static_regret", fold=fold) for fold in (0, 1)] == [1.0, 1.0]
     assert [value(table, "n_eff", fold=fold) for fold in (0, 1)] == [20.0, 20.0]
-    assert table["fold"].tolist() == [0] * len(METRICS) + [1] * len(METRICS)
+    assert table["fold"].tolist() == [0] * len(RUN_METRICS) + [1] * len(RUN_METRICS)
 
 
 def test_missing_and_failed_fold_runs_are_rows_that_say_so(tmp_path: Path) -> None:
@@ -244,8 +244,8 @@ def test_missing_and_failed_fold_runs_are_rows_that_say_so(tmp_path: Path) -> No
     table = collect_folds(tmp_path, study="s", rows=ERM, folds=3, seeds=[1])
     by_fold = table.groupby("fold")
     assert by_fold["status"].agg(set).to_dict() == {0: {"ok"}, 1: {"failed"}, 2: {"missing"}}
-    assert by_fold["value"].count().to_dict() == {0: len(METRICS), 1: 0, 2: 0}
-    assert by_fold.size().to_dict() == {fold: len(METRICS) for fold in range(3)}
+    assert by_fold["value"].count().to_dict() == {0: len(RUN_METRICS), 1: 0, 2: 0}
+    assert by_fold.size().to_dict() == {fold: len(RUN_METRICS) for fold in range(3)}
 
 
 def test_stages_write_the_tables(tmp_path: Path) -> None:

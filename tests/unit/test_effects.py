@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from fossil.evaluation.effects import COLUMNS, METRICS_TESTED
+from fossil.evaluation.effects import COLUMNS
+from fossil.evaluation.metrics import GRID_METRICS
 from fossil.evaluation.run_values import StatisticsError
 from fossil.stages import measure_effects as stage
 from tests.unit.grid_runs import BASE, CELLS, QUICK, SEEDS, auc_of, effects, grid, noise, table
@@ -38,7 +39,7 @@ def test_table_has_a_row_a_metric_scope_effect_and_test_and_names_the_study() ->
     measured = [(scope, *effect) for scope, of_scope in scopes.items() for effect in of_scope]
     keys = found[["metric", "scope", "factor", "level", "test"]].apply(tuple, axis=1).tolist()
     tests = ("wilcoxon", "permutation")
-    assert keys == [(metric, *effect, test) for metric in METRICS_TESTED for effect in measured for test in tests]
+    assert keys == [(metric, *effect, test) for metric in GRID_METRICS for effect in measured for test in tests]
     assert set(found["study"]) == {"sensitivity"}
     assert (found["n"] == len(SEEDS)).all()
     assert (found["n_expected"] == len(SEEDS)).all()
@@ -192,6 +193,6 @@ def test_stage_reads_metrics_and_writes_the_effects(tmp_path: Path) -> None:
     paths = {"metrics": tmp_path / "metrics.parquet", "effects": tmp_path / "effects.csv"}
     facts = stage.run(stage.Settings.model_validate(settings), **paths)
     # Two tests of eleven effects. Four averages, three interactions and the simple effect of "no" need that cell.
-    assert facts == {"effects": 22 * len(METRICS_TESTED), "missing_seeds": 16 * len(METRICS_TESTED)}
+    assert facts == {"effects": 22 * len(GRID_METRICS), "missing_seeds": 16 * len(GRID_METRICS)}
     found = pd.read_csv(paths["effects"]).fillna({"note": ""})
     pd.testing.assert_frame_equal(found, effects(metrics, allow_missing=True).astype(found.dtypes), check_exact=True)

@@ -21,7 +21,7 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
-from fossil.evaluation.metrics import METRICS, prediction_metrics, training_metrics
+from fossil.evaluation.metrics import RUN_METRICS, prediction_metrics, training_metrics
 
 TARGETS = [1, 1, 1, 1, 0, 0, 0, 0, 0, 0]
 PROBABILITIES = [0.9, 0.8, 0.7, 0.2, 0.75, 0.6, 0.4, 0.3, 0.1, 0.05]
@@ -211,7 +211,7 @@ def test_training_metrics_by_hand() -> None:
 
 def test_list_of_metrics_is_what_the_two_functions_compute() -> None:
     found = {**prediction_metrics(TARGETS, PROBABILITIES), **training_metrics([1.0, 0.5], [3.0, 2.0])}
-    assert tuple(found) == METRICS
+    assert tuple(found) == RUN_METRICS
     assert all(np.shape(value) == () for value in found.values())
 
 

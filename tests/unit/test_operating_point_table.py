@@ -12,7 +12,7 @@ import pytest
 
 from fossil.config import DATASETS, METHODS
 from fossil.evaluation.operating_point import OPERATING_METRICS, threshold_for_recall
-from fossil.reporting.tables.columns import TableError
+from fossil.reporting.tables.latex import TableError
 from fossil.reporting.tables.operating_point import operating_point_table
 from fossil.stages import tabulate_operating_point as stage
 from tests.unit.runs import break_run

@@ -15,14 +15,12 @@ from scipy import stats
 
 from fossil.evaluation.ranks import (
     COLUMNS,
-    HIGHER_IS_BETTER,
     StatisticsError,
     critical_difference,
     friedman,
     rank_rows,
     unit_ranks,
 )
-from fossil.reporting.tables.columns import COLUMNS as TABLE_COLUMNS
 from fossil.reporting.tables.statistics import read_statistics
 from fossil.stages import rank_methods as stage
 from tests.unit.test_statistics import block, long_table
@@ -57,7 +55,7 @@ def ranked(metrics: pd.DataFrame, *methods: str, **changes: object) -> pd.DataFr
 
 
 def test_the_example_of_demsar_has_its_ranks_statistics_and_critical_difference() -> None:
-    ranks = unit_ranks(DEMSAR, higher_is_better=True)
+    ranks = unit_ranks(DEMSAR, lower_is_better=False)
     means = ranks.mean(axis=0)
     assert means == pytest.approx([3.143, 2.000, 2.893, 1.964], abs=5e-4)
     # The paper does not correct for ties: 12 n / (k (k + 1)) (sum of squares of mean ranks - k (k + 1)^2 / 4).
@@ -85,7 +83,7 @@ def test_critical_values_are_those_of_the_papers_table(rows: int, alpha: float, 
 
 
 def test_the_f_is_that_of_a_two_way_analysis_of_variance_of_the_ranks() -> None:
-    ranks = unit_ranks(DEMSAR, higher_is_better=True)
+    ranks = unit_ranks(DEMSAR, lower_is_better=False)
     n, k = ranks.shape
     between = n * ((ranks.mean(axis=0) - ranks.mean()) ** 2).sum()
     # All units have one mean rank, so that what is left of the squares is the error's.
@@ -97,8 +95,8 @@ def test_the_f_is_that_of_a_two_way_analysis_of_variance_of_the_ranks() -> None:
 @settings(deadline=None, max_examples=60)
 def test_another_increasing_scale_within_each_unit_changes_nothing(values: np.ndarray) -> None:
     scale = np.arange(1, len(values) + 1)[:, None]
-    plain = unit_ranks(values.astype(float), higher_is_better=True)
-    changed = unit_ranks(np.exp(values / 2) * scale - scale, higher_is_better=True)
+    plain = unit_ranks(values.astype(float), lower_is_better=False)
+    changed = unit_ranks(np.exp(values / 2) * scale - scale, lower_is_better=False)
     assert plain.tolist() == changed.tolist()
     one, other = friedman(plain), friedman(changed)
     assert one == other
@@ -107,7 +105,7 @@ def test_another_increasing_scale_within_each_unit_changes_nothing(values: np.nd
 @given(few_values)
 @settings(deadline=None, max_examples=60)
 def test_the_other_direction_mirrors_ranks_and_keeps_the_test(values: np.ndarray) -> None:
-    high, low = (unit_ranks(values.astype(float), higher_is_better=better) for better in (True, False))
+    high, low = (unit_ranks(values.astype(float), lower_is_better=lower) for lower in (False, True))
     assert (high + low == values.shape[1] + 1).all()
     assert friedman(high).chi2 == pytest.approx(friedman(low).chi2)
     assert 0 <= friedman(high).p_f <= 1
@@ -138,15 +136,7 @@ def test_no_p_is_below_the_smallest_that_all_orders_of_the_rows_allow(n: int, p_
 
 
 def test_values_that_are_equal_but_for_rounding_share_their_mean_rank() -> None:
-    assert unit_ranks(np.array([[0.3 - 0.2, 0.2 - 0.1, 0.5]]), higher_is_better=True).tolist() == [[2.5, 2.5, 1]]
-
-
-def test_the_direction_of_ranks_is_that_of_bold_numbers_in_tables() -> None:
-    bold = {name: TABLE_COLUMNS[name].best for name in HIGHER_IS_BETTER}
-    # No mean regret is bold, but less of it is better.
-    assert bold.pop("dynamic_regret") == "none"
-    assert set(bold.values()) == {"highest"}
-    assert [name for name, higher in HIGHER_IS_BETTER.items() if not higher] == ["dynamic_regret"]
+    assert unit_ranks(np.array([[0.3 - 0.2, 0.2 - 0.1, 0.5]]), lower_is_better=False).tolist() == [[2.5, 2.5, 1]]
 
 
 def test_seeds_are_the_units_of_a_study_without_folds_and_regret_is_better_low() -> None:

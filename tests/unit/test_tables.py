@@ -10,8 +10,7 @@ import pytest
 
 from fossil.config import DATASETS
 from fossil.design.comparisons import Block
-from fossil.reporting.tables.columns import TableError
-from fossil.reporting.tables.latex import escape
+from fossil.reporting.tables.latex import TableError, escape
 from fossil.reporting.tables.study import study_table
 from tests.unit.runs import break_run
 from tests.unit.table_runs import (

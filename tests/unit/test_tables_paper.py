@@ -10,7 +10,7 @@ import pytest
 from fossil.claims.reported import read_reported
 from fossil.config import METHODS
 from fossil.design.comparisons import Block
-from fossil.reporting.tables.columns import TableError
+from fossil.reporting.tables.latex import TableError
 from fossil.reporting.tables.study import study_table
 from tests.unit.table_runs import SYNTHETIC, block, cells, compared, compiles, long_table, random_table, row
 

@@ -11,8 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from fossil.design.comparisons import Block, Row
-from fossil.reporting.tables.columns import TableError
-from fossil.reporting.tables.latex import signed
+from fossil.reporting.tables.latex import TableError, signed
 from fossil.reporting.tables.sensitivity import sensitivity_table
 from fossil.stages import tabulate_sensitivity
 from tests.unit.table_runs import STUDY, as_metrics, cells, compared, compiles, random_table, row

@@ -10,7 +10,7 @@ from pydantic import Field
 from scipy import stats
 
 from fossil.claims.evidence import Evidence, Pairs, row_of
-from fossil.claims.reported import LOWER_IS_BETTER, Paper, ReportedMean, RowName
+from fossil.claims.reported import Paper, ReportedMean, RowName
 from fossil.claims.verdicts import (
     CANNOT_TELL,
     CONSISTENT,
@@ -24,6 +24,7 @@ from fossil.claims.verdicts import (
 from fossil.claims.wording import intervals, label, p_text, place, runs_text, who
 from fossil.config import Strict
 from fossil.design.comparisons import Block, Row
+from fossil.evaluation.metrics import METRICS
 
 Named = Annotated[list[str], Field(min_length=1, max_length=2)]
 """A row of the paper's table: the method, and the variant where it names one."""
@@ -61,7 +62,7 @@ class _Part(Strict):
     @property
     def lower(self) -> bool:
         """Whether less is better."""
-        return self.metric in LOWER_IS_BETTER
+        return METRICS[self.metric].lower_is_better
 
     def named(self) -> list[RowName]:
         """Every row that the part is about, the first of them its own."""

@@ -8,16 +8,13 @@ from pathlib import Path
 
 import pandas as pd
 
+from fossil.evaluation.metrics import METRICS
+
 RowName = tuple[str, str]
 """A row of a table of the paper: what it calls the method, and the variant, "" where it names none."""
 
 PAPER_LEVEL = 0.05
 """The level at which the paper calls a difference significant."""
-
-LOWER_IS_BETTER = frozenset(
-    {"balanced_error", "static_regret", "dynamic_regret", "area_under_regret_curve", "expected_calibration_error"}
-)
-"""Metrics of which a smaller mean is the better one; of the others a larger one is."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +85,7 @@ class Paper:
     def best(self, table: str, ratio: str, metric: str) -> float:
         """Return the best mean of a column; NaN where the table has no such column."""
         means = [cell.mean for cell in self.rows(table, ratio, metric).values()]
-        return (min if metric in LOWER_IS_BETTER else max)(means, default=float("nan"))
+        return (min if METRICS[metric].lower_is_better else max)(means, default=float("nan"))
 
     def line_of(self, row: Sequence[str]) -> int:
         """Return the line of a row: its table, imbalance ratio, method and variant."""

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fossil.design.comparisons import Row
-from fossil.evaluation.metrics import METRICS, prediction_metrics, training_metrics
+from fossil.evaluation.metrics import RUN_METRICS, prediction_metrics, training_metrics
 from fossil.runtime.files import read_json
 
 _RUN = ["scenario", "method", "variant", "seed"]
@@ -49,13 +49,13 @@ def collect_stacked(records: Sequence[Path], *, study: str, rows: Sequence[Row],
     places = dict.fromkeys((row.scenario, row.method, row.variant) for row in rows)
     wanted = pd.MultiIndex.from_tuples([(*place, seed) for place, seed in product(places, seeds)], names=_RUN)
     jobs = {record.parent: _job(record, wanted) for record in sorted(records)}
-    found = pd.concat([pd.DataFrame(columns=["status", *METRICS], index=wanted[:0]), *jobs.values()])
+    found = pd.concat([pd.DataFrame(columns=["status", *RUN_METRICS], index=wanted[:0]), *jobs.values()])
     twice = found.index[found.index.duplicated()]
     if len(twice):
         folders = " and ".join(str(folder) for folder, job in jobs.items() if twice[0] in job.index)
         raise CollectError(f"{_name(twice[0])} is in {folders}; delete all but one of these folders")
     runs = found.reindex(wanted)
-    return long_table(runs.assign(status=runs["status"].fillna("missing"), fold=None).reset_index(), study, METRICS)
+    return long_table(runs.assign(status=runs["status"].fillna("missing"), fold=None).reset_index(), study, RUN_METRICS)
 
 
 def collect_folds(
@@ -75,7 +75,7 @@ def collect_folds(
             **training_metrics(history["validation_loss"], history["n_eff"]),
         }
 
-    return measure_folds(root, measure, names=METRICS, study=study, rows=rows, folds=folds, seeds=seeds)
+    return measure_folds(root, measure, names=RUN_METRICS, study=study, rows=rows, folds=folds, seeds=seeds)
 
 
 def measure_folds(

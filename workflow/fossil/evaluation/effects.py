@@ -12,18 +12,9 @@ from numpy.typing import NDArray
 
 from fossil.config import Statistics
 from fossil.design.comparisons import ANY, Block, Row
+from fossil.evaluation.metrics import GRID_METRICS
 from fossil.evaluation.paired_tests import analyse_pairs, holm
 from fossil.evaluation.run_values import StatisticsError, run_values
-
-METRICS_TESTED = (
-    "auc",
-    "balanced_accuracy",
-    "recall",
-    "g_mean",
-    "balanced_error",
-    "dynamic_regret",
-    "expected_calibration_error",
-)
 
 COLUMNS = [
     *("study", "metric", "scope", "factor", "level", "base", "cells", "n", "n_expected"),
@@ -59,7 +50,7 @@ def grid_effects(
     statistics: Statistics,
     allow_missing: bool,
 ) -> pd.DataFrame:
-    """Measure what every level of a full factorial earns over its base level, on the metrics `METRICS_TESTED`.
+    """Measure what every level of a full factorial earns over its base level, on the metrics `GRID_METRICS`.
 
     Each effect is a number within a seed, and is then tested over seeds. Of which cells it is, its scope says:
 
@@ -104,8 +95,8 @@ def grid_effects(
     if not contrasts:
         return pd.DataFrame(columns=COLUMNS)
     keys = [cell.key for cell in cells]
-    values = run_values(metrics, keys=keys, seeds=grid.seeds, names=METRICS_TESTED, allow_missing=allow_missing)
-    compared = [(metric, contrast) for metric in METRICS_TESTED for contrast in contrasts]
+    values = run_values(metrics, keys=keys, seeds=grid.seeds, names=GRID_METRICS, allow_missing=allow_missing)
+    compared = [(metric, contrast) for metric in GRID_METRICS for contrast in contrasts]
     effects = [_effect(values.loc[metric], contrast) for metric, contrast in compared]
     facts = pd.DataFrame(
         {

@@ -1,6 +1,15 @@
-"""Metrics of runs: of their predictions on the test split, and of their epochs. Many runs at once, in numpy alone."""
+"""The registry of metrics: how each is computed, what it is called, and which direction is better.
+
+A metric is added here alone: its function, its entry in `METRICS`, and its name among the `COLUMNS` of the tables that
+print it. All functions take many runs at once and need numpy only.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,24 +19,265 @@ from fossil.evaluation.regret import area_under_regret_curve, dynamic_regret_ter
 
 CALIBRATION_BINS = 10
 
-PREDICTION_METRICS = (
-    "auc",
-    "balanced_accuracy",
-    "recall",
-    "specificity",
-    "precision",
-    "f1",
-    "g_mean",
-    "balanced_error",
-    "expected_calibration_error",
-    "brier_score",
-    "area_under_risk_coverage",
+Best = Literal["highest", "lowest", "none"]
+_Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Binary predictions of runs: arrays of shape (..., n), of which the metrics have shape (...).
+
+    Raises
+    ------
+    ValueError
+        Where a run has one class only, so that recall, specificity and AUC are not defined.
+    """
+
+    positive: NDArray[np.bool_]
+    probabilities: _Array
+    threshold: float = THRESHOLD
+
+    def __post_init__(self) -> None:
+        if not (self.positive.any(axis=-1) & ~self.positive.all(axis=-1)).all():
+            raise ValueError("targets of a run are all of one class; metrics need both classes in the test split")
+
+    @cached_property
+    def decided(self) -> NDArray[np.bool_]:
+        """Decisions for class 1: probability >= threshold."""
+        return self.probabilities >= self.threshold
+
+    @cached_property
+    def hits(self) -> NDArray[np.int64]:
+        """Number of positives that are decided for."""
+        return (self.decided & self.positive).sum(axis=-1)
+
+    @cached_property
+    def recall(self) -> _Array:
+        """Share of the positives that are decided for."""
+        return recall_and_specificity(self.positive, self.decided)[0]
+
+    @cached_property
+    def specificity(self) -> _Array:
+        """Share of the negatives that are not decided for."""
+        return recall_and_specificity(self.positive, self.decided)[1]
+
+    @cached_property
+    def balanced_accuracy(self) -> _Array:
+        """Mean of recall and specificity."""
+        return (self.recall + self.specificity) / 2
+
+
+@dataclass(frozen=True)
+class Epochs:
+    """Validation loss and Kish's effective sample size of each epoch, shape (..., T)."""
+
+    validation_losses: _Array
+    n_eff: _Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    r"""A metric of a run.
+
+    Attributes
+    ----------
+    label : str
+        Name in figures.
+    heading : str
+        Name in tables, in LaTeX; ``\\`` breaks it.
+    of_predictions, of_epochs : callable or None
+        The function that computes it; neither for a metric that compares runs.
+    decimals : int
+        Decimals in tables. A table for which the paper prints more takes those.
+    direction : str
+        Which values are better.
+    marks_best : bool
+        Whether tables print the best mean in bold and figures draw an arrow. Not where a better value may be that of a
+        worse model, as with regret.
+    note : str
+        Sentence in LaTeX that explains the metric below a table, where the heading does not.
+    """
+
+    label: str
+    heading: str
+    of_predictions: Callable[[Predictions], _Array] | None = None
+    of_epochs: Callable[[Epochs], _Array] | None = None
+    decimals: int = 2
+    direction: Literal["higher", "lower"] = "higher"
+    marks_best: bool = True
+    note: str = ""
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether the smaller of two values is the better one."""
+        return self.direction == "lower"
+
+    @property
+    def best(self) -> Best:
+        """Which mean of a column is printed in bold."""
+        if not self.marks_best:
+            return "none"
+        return "lowest" if self.lower_is_better else "highest"
+
+    @property
+    def plain_heading(self) -> str:
+        """Heading in one line."""
+        first, _, second = self.heading.partition(r"\\")
+        return f"{first}{second}" if first.endswith("-") else f"{first} {second}".strip()
+
+
+def expected_calibration_error(predictions: Predictions) -> _Array:
+    """Compute the mean distance between probability and frequency of class 1, over bins of equal width.
+
+    Bin k is [k/10, (k + 1)/10), and 1 has a bin of its own, as in torchmetrics' ``BinaryCalibrationError`` with norm
+    l1; each bin counts by its samples (Naeini et al. 2015).
+    """
+    probabilities = predictions.probabilities
+    shape, n = probabilities.shape[:-1], probabilities.shape[-1]
+    edges = np.arange(CALIBRATION_BINS + 1) / CALIBRATION_BINS
+    bins = np.searchsorted(edges, probabilities.reshape(-1, n), side="right") - 1
+    runs = len(bins)
+    cells = bins + np.arange(runs)[:, None] * len(edges)
+    distances = (predictions.positive - probabilities).ravel()
+    gaps = np.bincount(cells.ravel(), weights=distances, minlength=runs * len(edges))
+    return np.abs(gaps).reshape(runs, len(edges)).sum(axis=-1).reshape(shape) / n
+
+
+def area_under_risk_coverage(predictions: Predictions) -> _Array:
+    """Compute the mean over k = 1 .. n of the share of wrong decisions among the k surest.
+
+    Geifman and El-Yaniv (2017). Samples that are equally sure may come in any order: they count with the mean over all
+    orders.
+    """
+    wrong = predictions.decided != predictions.positive
+    order, first, last = sorted_ties(-np.maximum(predictions.probabilities, 1 - predictions.probabilities))
+    errors = np.take_along_axis(wrong, order, axis=-1).cumsum(axis=-1)
+    before = np.where(first > 0, np.take_along_axis(errors, np.maximum(first - 1, 0), axis=-1), 0)
+    of_ties = np.take_along_axis(errors, last, axis=-1) - before
+    at = np.arange(wrong.shape[-1])
+    expected = before + of_ties * (at - first + 1) / (last - first + 1)
+    return (expected / (at + 1)).mean(axis=-1)
+
+
+METRICS: dict[str, Metric] = {
+    "auc": Metric(
+        label="AUC", heading="AUC", of_predictions=lambda p: area_under_roc_curve(p.positive, p.probabilities)
+    ),
+    "balanced_accuracy": Metric(
+        label="Balanced accuracy", heading=r"Bal.\\acc.", of_predictions=lambda p: p.balanced_accuracy
+    ),
+    "recall": Metric(label="Recall", heading="Recall", of_predictions=lambda p: p.recall),
+    "specificity": Metric(label="Specificity", heading=r"Speci-\\ficity", of_predictions=lambda p: p.specificity),
+    # Precision is 0 where nothing was decided positive.
+    "precision": Metric(
+        label="Precision",
+        heading=r"Preci-\\sion",
+        of_predictions=lambda p: p.hits / np.maximum(p.decided.sum(axis=-1), 1),
+    ),
+    "f1": Metric(
+        label="F1",
+        heading="F1",
+        of_predictions=lambda p: 2 * p.hits / (p.decided.sum(axis=-1) + p.positive.sum(axis=-1)),
+    ),
+    "g_mean": Metric(label="G-mean", heading=r"G-\\mean", of_predictions=lambda p: np.sqrt(p.recall * p.specificity)),
+    "balanced_error": Metric(
+        label="Balanced error",
+        heading=r"Bal.\\error",
+        of_predictions=lambda p: 1 - p.balanced_accuracy,
+        direction="lower",
+        note=r"Bal. error is 1 $-$ Bal. acc.",
+    ),
+    "expected_calibration_error": Metric(
+        label="Expected calibration error",
+        heading="ECE",
+        of_predictions=expected_calibration_error,
+        decimals=3,
+        direction="lower",
+    ),
+    # Mean squared distance between probability and outcome (Brier 1950).
+    "brier_score": Metric(
+        label="Brier score",
+        heading="Brier",
+        of_predictions=lambda p: ((p.probabilities - p.positive) ** 2).mean(axis=-1),
+        decimals=3,
+        direction="lower",
+    ),
+    "area_under_risk_coverage": Metric(
+        label="Area under risk-coverage curve",
+        heading=r"Risk-\\cover.",
+        of_predictions=area_under_risk_coverage,
+        decimals=3,
+        direction="lower",
+    ),
+    "static_regret": Metric(
+        label="Static regret",
+        heading=r"Static\\regret",
+        of_epochs=lambda e: static_regret_terms(e.validation_losses).mean(axis=-1),
+        decimals=3,
+        direction="lower",
+        marks_best=False,
+        note="Static regret is how far the validation loss is above its smallest value of all epochs, mean over "
+        "epochs; 0 for a loss that never moves, however high, and so not bold.",
+    ),
+    "dynamic_regret": Metric(
+        label="Dynamic regret",
+        heading=r"Dyn.\\regret",
+        of_epochs=lambda e: dynamic_regret_terms(e.validation_losses).mean(axis=-1),
+        decimals=3,
+        direction="lower",
+        marks_best=False,
+        note="Dyn. regret is how far the validation loss is above its smallest value so far, mean over epochs; 0 for a "
+        "loss that only falls, however high, and so not bold.",
+    ),
+    "area_under_regret_curve": Metric(
+        label="Area under regret curve",
+        heading="AURC",
+        of_epochs=lambda e: area_under_regret_curve(e.validation_losses),
+        decimals=3,
+        direction="lower",
+        marks_best=False,
+        note="AURC is the area under the running mean of Dyn. regret, and not bold either.",
+    ),
+    "n_eff": Metric(
+        label="Effective sample size",
+        heading=r"Eff.\\size",
+        of_epochs=lambda e: e.n_eff.mean(axis=-1),
+        decimals=0,
+        marks_best=False,
+    ),
+    "generalization_gap": Metric(
+        label="Generalization gap",
+        heading=r"Gen.\\gap",
+        decimals=3,
+        marks_best=False,
+        note="Gen. gap is the AUC here minus the AUC of the same model on the test images of its own fold. The paper "
+        "subtracts one number per method, so that its deviation is that of the AUC. It is not bold: a model that is "
+        "bad on both has none.",
+    ),
+    "generalization_gap_constant": Metric(
+        label="Generalization gap to the mean", heading=r"Gap to\\mean", decimals=3, marks_best=False
+    ),
+}
+"""All metrics by name, in the order of the long tables."""
+
+PREDICTION_METRICS = tuple(name for name, metric in METRICS.items() if metric.of_predictions)
+TRAINING_METRICS = tuple(name for name, metric in METRICS.items() if metric.of_epochs)
+RUN_METRICS = (*PREDICTION_METRICS, *TRAINING_METRICS)
+REGRETS = ("static_regret", "dynamic_regret", "area_under_regret_curve")
+"""Metrics that compare a run with its own losses: a loss that only falls has no dynamic regret, however high it is."""
+
+RANKED = ("auc", "balanced_accuracy", "g_mean", "f1", "recall", "dynamic_regret")
+"""Metrics by which the rows of a block are ranked."""
+
+GRID_METRICS = (
+    *("auc", "balanced_accuracy", "recall", "g_mean", "balanced_error"),
+    *("dynamic_regret", "expected_calibration_error"),
 )
-METRICS = (*PREDICTION_METRICS, "static_regret", "dynamic_regret", "area_under_regret_curve", "n_eff")
+"""Metrics on which the effects of a grid's factors are tested."""
 
 
-def prediction_metrics(targets: ArrayLike, probabilities: ArrayLike) -> dict[str, NDArray[np.float64]]:
-    """Metrics of binary predictions; the decision is probability >= 0.5, the positive class is 1.
+def prediction_metrics(targets: ArrayLike, probabilities: ArrayLike) -> dict[str, _Array]:
+    """Compute the metrics of binary predictions; the decision is probability >= 0.5, the positive class is 1.
 
     Parameters
     ----------
@@ -39,105 +289,18 @@ def prediction_metrics(targets: ArrayLike, probabilities: ArrayLike) -> dict[str
     Returns
     -------
     dict of array, shape (...)
-        Precision is 0 where nothing was predicted positive.
-
-    Raises
-    ------
-    ValueError
-        Where a run has one class only, so that recall or specificity and AUC are not defined.
-    """
-    p = np.asarray(probabilities, dtype=np.float64)
-    positive, p = np.broadcast_arrays(np.asarray(targets) == 1, p)
-    decisions = decision_metrics(positive, p, threshold=THRESHOLD)
-    return {
-        "auc": area_under_roc_curve(positive, p),
-        **decisions,
-        "expected_calibration_error": expected_calibration_error(positive, p),
-        "brier_score": brier_score(positive, p),
-        "area_under_risk_coverage": area_under_risk_coverage((p >= THRESHOLD) != positive, np.maximum(p, 1 - p)),
-    }
-
-
-def decision_metrics(
-    positive: NDArray[np.bool_], probabilities: NDArray[np.float64], *, threshold: float
-) -> dict[str, NDArray[np.float64]]:
-    """Metrics of the decisions probability >= threshold; (..., n) to (...).
-
-    Precision is 0 where nothing was predicted positive.
 
     Raises
     ------
     ValueError
         Where a run has one class only.
     """
-    if not (positive.any(axis=-1) & ~positive.all(axis=-1)).all():
-        raise ValueError("targets of a run are all of one class; metrics need both classes in the test split")
-    decided = probabilities >= threshold
-    hits = (decided & positive).sum(axis=-1)
-    recall, specificity = recall_and_specificity(positive, decided)
-    return {
-        "balanced_accuracy": (recall + specificity) / 2,
-        "recall": recall,
-        "specificity": specificity,
-        "precision": hits / np.maximum(decided.sum(axis=-1), 1),
-        "f1": 2 * hits / (decided.sum(axis=-1) + positive.sum(axis=-1)),
-        "g_mean": np.sqrt(recall * specificity),
-        "balanced_error": 1 - (recall + specificity) / 2,
-    }
+    p = np.asarray(probabilities, dtype=np.float64)
+    predictions = Predictions(*np.broadcast_arrays(np.asarray(targets) == 1, p))
+    return {name: metric.of_predictions(predictions) for name, metric in METRICS.items() if metric.of_predictions}
 
 
-def training_metrics(validation_losses: ArrayLike, n_eff: ArrayLike) -> dict[str, NDArray[np.float64]]:
-    """Regret and mean effective sample size of runs.
-
-    Parameters
-    ----------
-    validation_losses : array, shape (..., T)
-        Loss on the validation split after each epoch.
-    n_eff : array, shape (..., T)
-        Kish's effective sample size of each epoch's weights, in samples.
-
-    Returns
-    -------
-    dict of array, shape (...)
-    """
-    return {
-        "static_regret": static_regret_terms(validation_losses).mean(axis=-1),
-        "dynamic_regret": dynamic_regret_terms(validation_losses).mean(axis=-1),
-        "area_under_regret_curve": area_under_regret_curve(validation_losses),
-        "n_eff": np.asarray(n_eff, dtype=np.float64).mean(axis=-1),
-    }
-
-
-def expected_calibration_error(positive: NDArray[np.bool_], probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean distance between probability and frequency of class 1, over bins of equal width; (..., n) to (...).
-
-    Bin k is [k/10, (k + 1)/10), and 1 has a bin of its own, as in torchmetrics' ``BinaryCalibrationError`` with norm
-    l1; each bin counts by its samples (Naeini et al. 2015).
-    """
-    shape, n = probabilities.shape[:-1], probabilities.shape[-1]
-    edges = np.arange(CALIBRATION_BINS + 1) / CALIBRATION_BINS
-    bins = np.searchsorted(edges, probabilities.reshape(-1, n), side="right") - 1
-    runs = len(bins)
-    cells = bins + np.arange(runs)[:, None] * len(edges)
-    gaps = np.bincount(cells.ravel(), weights=(positive - probabilities).ravel(), minlength=runs * len(edges))
-    return np.abs(gaps).reshape(runs, len(edges)).sum(axis=-1).reshape(shape) / n
-
-
-def brier_score(positive: NDArray[np.bool_], probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean squared distance between probability and outcome (Brier 1950); (..., n) to (...)."""
-    return ((probabilities - positive) ** 2).mean(axis=-1)
-
-
-def area_under_risk_coverage(wrong: NDArray[np.bool_], confidences: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean over k = 1 .. n of the share of wrong decisions among the k surest; (..., n) to (...).
-
-    Geifman and El-Yaniv (2017). Of samples that are equally sure any order may come first: theirs is the mean over all
-    orders.
-    """
-    order, first, last = sorted_ties(-confidences)
-    errors = np.take_along_axis(wrong, order, axis=-1).cumsum(axis=-1)
-    before = np.where(first > 0, np.take_along_axis(errors, np.maximum(first - 1, 0), axis=-1), 0)
-    of_ties = np.take_along_axis(errors, last, axis=-1) - before
-    at = np.arange(wrong.shape[-1])
-    expected = before + of_ties * (at - first + 1) / (last - first + 1)
-    return (expected / (at + 1)).mean(axis=-1)
+def training_metrics(validation_losses: ArrayLike, n_eff: ArrayLike) -> dict[str, _Array]:
+    """Compute regret and mean effective sample size of runs; shape (..., T) to (...)."""
+    epochs = Epochs(np.asarray(validation_losses, dtype=np.float64), np.asarray(n_eff, dtype=np.float64))
+    return {name: metric.of_epochs(epochs) for name, metric in METRICS.items() if metric.of_epochs}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, logit
 
-from fossil.evaluation.metrics import THRESHOLD, brier_score, decision_metrics, expected_calibration_error
+from fossil.binary_metrics import THRESHOLD
+from fossil.evaluation.metrics import METRICS, Predictions
 
 TEMPERATURES = (0.1, 10.0)
 """Lowest and highest temperature that is fitted."""
@@ -133,16 +136,18 @@ def scale(probabilities: ArrayLike, temperature: float) -> NDArray[np.float64]:
 
 
 def _decisions(positive: NDArray[np.bool_], p: NDArray[np.float64], *, threshold: float) -> dict[str, float]:
-    found = decision_metrics(positive, p, threshold=threshold)
-    return {name: float(found[name]) for name in DECISIONS}
+    return _measured(DECISIONS, Predictions(positive, p, threshold))
 
 
 def _calibration(positive: NDArray[np.bool_], p: NDArray[np.float64]) -> dict[str, float]:
     return {
-        "expected_calibration_error": float(expected_calibration_error(positive, p)),
-        "brier_score": float(brier_score(positive, p)),
+        **_measured(CALIBRATION[:2], Predictions(positive, p)),
         "negative_log_likelihood": float(np.logaddexp(0, np.where(positive, -1, 1) * _logits(p)).mean()),
     }
+
+
+def _measured(names: Sequence[str], predictions: Predictions) -> dict[str, float]:
+    return {name: float(METRICS[name].of_predictions(predictions)) for name in names}
 
 
 def _logits(p: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -13,17 +13,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from fossil.design.comparisons import Block
+from fossil.evaluation.metrics import METRICS, RANKED
 from fossil.evaluation.run_values import StatisticsError, run_values
-
-HIGHER_IS_BETTER = {
-    "auc": True,
-    "balanced_accuracy": True,
-    "g_mean": True,
-    "f1": True,
-    "recall": True,
-    "dynamic_regret": False,
-}
-"""Metrics by which rows are ranked, and whether rank 1 has the highest value or the lowest."""
 
 COLUMNS = [
     *("study", "block", "metric", "scenario", "method", "variant", "mean_rank", "n", "n_expected", "k"),
@@ -50,10 +41,10 @@ class Friedman:
     p_f: float
 
 
-def unit_ranks(values: _Array, *, higher_is_better: bool) -> _Array:
+def unit_ranks(values: _Array, *, lower_is_better: bool) -> _Array:
     """Rank the k rows within each of n units, from 1 for the best, ties at their mean rank; shape (n, k)."""
     rounded = np.round(values, _DECIMALS)
-    return stats.rankdata(-rounded if higher_is_better else rounded, axis=-1)
+    return stats.rankdata(rounded if lower_is_better else -rounded, axis=-1)
 
 
 def friedman(ranks: _Array) -> Friedman:
@@ -104,7 +95,7 @@ def critical_difference(*, rows: int, units: int, alpha: float) -> float:
 def rank_rows(
     metrics: pd.DataFrame, *, study: str, blocks: Sequence[Block], alpha: float, allow_missing: bool
 ) -> pd.DataFrame:
-    """Rank the rows of every block of three rows or more, by each of the metrics `HIGHER_IS_BETTER` that are there.
+    """Rank the rows of every block of three rows or more, by each of the metrics `RANKED` that they have.
 
     The units are the seeds, or, where there are several folds, these: a row then has its means over seeds, since
     fold-seed pairs are not independent. Nor are folds, which share training images: over them p is too small and the
@@ -136,7 +127,7 @@ def rank_rows(
     mine = metrics[metrics["study"] == study]
     if mine.empty:
         raise StatisticsError(f"study {study}: no rows. Give the metrics of that study")
-    names = [name for name in HIGHER_IS_BETTER if (mine["metric"] == name).any()]
+    names = [name for name in RANKED if (mine["metric"] == name).any()]
     rows: list[dict[str, Any]] = []
     for block in blocks:
         if len(block.rows) < _FEWEST:
@@ -153,7 +144,7 @@ def _of_metric(values: pd.DataFrame, block: Block, metric: str, alpha: float) ->
     there = values.columns[values.notna().any()]
     complete = values[there].dropna().groupby(unit).mean().to_numpy()
     n, k = complete.shape
-    ranks = unit_ranks(complete, higher_is_better=HIGHER_IS_BETTER[metric])
+    ranks = unit_ranks(complete, lower_is_better=METRICS[metric].lower_is_better)
     found = friedman(ranks)
     shared = {
         **{"n": n, "n_expected": len(values.index.unique(unit)), "k": k},

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fossil.config import DATASETS, METHODS
+from fossil.evaluation.metrics import METRICS, REGRETS
 from fossil.runtime.files import atomic_path
 
 TEXT_WIDTH = 6.5
@@ -40,40 +41,6 @@ METHOD_MARKERS = {
     "fossil": "*",
     "fossil_bilevel": "X",
 }
-
-METRIC_LABELS = {
-    "auc": "AUC",
-    "balanced_accuracy": "Balanced accuracy",
-    "g_mean": "G-mean",
-    "f1": "F1",
-    "recall": "Recall",
-    "precision": "Precision",
-    "specificity": "Specificity",
-    "balanced_error": "Balanced error",
-    "expected_calibration_error": "Expected calibration error",
-    "brier_score": "Brier score",
-    "area_under_risk_coverage": "Area under risk-coverage curve",
-    "static_regret": "Static regret",
-    "dynamic_regret": "Dynamic regret",
-    "generalization_gap": "Generalization gap",
-    "area_under_regret_curve": "Area under regret curve",
-    "n_eff": "Effective sample size",
-}
-
-LOWER_IS_BETTER = frozenset(
-    {
-        "balanced_error",
-        "expected_calibration_error",
-        "brier_score",
-        "area_under_risk_coverage",
-    }
-)
-
-REGRETS = frozenset({"static_regret", "dynamic_regret", "area_under_regret_curve"})
-"""A run's regret is measured against its own losses: where these only fall there is none, however high they are."""
-
-NEITHER_IS_BETTER = REGRETS | {"n_eff", "generalization_gap"}
-"""Metrics whose value alone makes no model better or worse."""
 
 _UP, _DOWN = "\N{UPWARDS ARROW}", "\N{DOWNWARDS ARROW}"
 
@@ -139,9 +106,10 @@ def method_look(method: str) -> tuple[str, str]:
 
 def metric_title(metric: str) -> str:
     """Name of a metric, with an arrow in the direction of better where there is one; ``arrow_notes`` explains it."""
-    if metric in NEITHER_IS_BETTER:
-        return METRIC_LABELS[metric]
-    return f"{METRIC_LABELS[metric]} {_DOWN if metric in LOWER_IS_BETTER else _UP}"
+    entry = METRICS[metric]
+    if not entry.marks_best:
+        return entry.label
+    return f"{entry.label} {_DOWN if entry.lower_is_better else _UP}"
 
 
 def arrow_notes(metrics: Collection[str]) -> list[str]:
@@ -150,7 +118,7 @@ def arrow_notes(metrics: Collection[str]) -> list[str]:
     notes = {
         f"{_UP} higher is better": any(title.endswith(_UP) for title in titles),
         f"{_DOWN} lower is better": any(title.endswith(_DOWN) for title in titles),
-        "regret has no arrow: a loss that only falls has none, however high": not REGRETS.isdisjoint(metrics),
+        "regret has no arrow: a loss that only falls has none, however high": not set(REGRETS).isdisjoint(metrics),
     }
     return [note for note, holds in notes.items() if holds]
 

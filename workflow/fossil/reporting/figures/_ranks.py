@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from fossil.design.comparisons import Block, Row, row_key
-from fossil.reporting.style import METRIC_LABELS, SMALL, TEXT_WIDTH, add_notes, figure_style, method_look
+from fossil.evaluation.metrics import METRICS
+from fossil.reporting.style import SMALL, TEXT_WIDTH, add_notes, figure_style, method_look
 
 PANELS = ("auc", "balanced_accuracy", "g_mean")
 
@@ -106,7 +107,7 @@ def _draw_panel(
     def place(rank: float) -> float:
         return low + (rank - 1) / (k - 1) * (high - low)
 
-    axis.text(0, -_HEAD, METRIC_LABELS[metric], va="top", weight="bold", size=8)
+    axis.text(0, -_HEAD, METRICS[metric].label, va="top", weight="bold", size=8)
     axis.text(TEXT_WIDTH, -_HEAD, tests, va="top", ha="right", size=SMALL + 0.5)
     axis.plot([low, high], [0, 0], color=_INK, linewidth=0.8)
     for rank in range(1, k + 1, -(-k // _MOST_TICKS)):

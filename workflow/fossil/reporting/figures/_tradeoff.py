@@ -9,8 +9,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from fossil.design.comparisons import Row
+from fossil.evaluation.metrics import METRICS, REGRETS
 from fossil.reporting.figures._runs import ImageOptions, expected_runs, mark_notes, marked_label, runs_of
-from fossil.reporting.style import METRIC_LABELS, REGRETS, TEXT_WIDTH, figure_style, figure_title, method_look
+from fossil.reporting.style import TEXT_WIDTH, figure_style, figure_title, method_look
 
 PANELS = ("auc", "balanced_accuracy", "f1")
 
@@ -43,8 +44,8 @@ def draw_tradeoff(metrics: pd.DataFrame, options: Options, *, cost: str) -> Figu
                 _draw_runs(axis, runs, cost=cost, metric=metric, row=row)
             handles.append(_handle(row, len(runs), expected))
         for axis, metric in zip(axes, PANELS, strict=True):
-            axis.set_xlabel(METRIC_LABELS[cost])
-            axis.set_ylabel(METRIC_LABELS[metric])
+            axis.set_xlabel(METRICS[cost].label)
+            axis.set_ylabel(METRICS[metric].label)
             axis.xaxis.set_major_locator(MaxNLocator(4))
             axis.yaxis.set_major_locator(MaxNLocator(6))
             axis.margins(0.08)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fossil.config.strict import Fraction
 from fossil.design.comparisons import Row
+from fossil.evaluation.metrics import METRICS
 from fossil.reporting.figures._runs import (
     COUNTS,
     ImageOptions,
@@ -24,7 +25,7 @@ from fossil.reporting.figures._runs import (
     marked_label,
     runs_of,
 )
-from fossil.reporting.style import METRIC_LABELS, TEXT_WIDTH, figure_style, figure_title, method_look
+from fossil.reporting.style import TEXT_WIDTH, figure_style, figure_title, method_look
 
 AXES = ("specificity", "recall")
 ERROR = "expected_calibration_error"
@@ -81,8 +82,8 @@ def _panels(rows: list[Row]) -> tuple[Figure, list[Axes], Axes]:
         axis.set(xlim=(-0.06, 1.06), ylim=(-0.06, 1.06), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
         axis.set_title(textwrap.fill(row.label, _LETTERS), fontsize=7)
         axis.tick_params(labelbottom=lowest, labelleft=column == 0)
-        axis.set_xlabel(METRIC_LABELS["specificity"] if lowest else "")
-        axis.set_ylabel(METRIC_LABELS["recall"] if column == 0 else "")
+        axis.set_xlabel(METRICS["specificity"].label if lowest else "")
+        axis.set_ylabel(METRICS["recall"].label if column == 0 else "")
         small.append(axis)
     return figure, small, figure.add_subplot(grid[:, -1])
 
@@ -92,7 +93,7 @@ def _annotate(right: Axes, rows: list[Row], counts: list[int], expected: int) ->
     labels = [counted(marked_label(row.method, row.label), n, expected) for row, n in zip(rows, counts, strict=True)]
     right.set_yticks(range(len(rows)), [textwrap.fill(label, _LETTERS) for label in labels])
     right.set_ylim(len(rows) - 0.5, -0.5)
-    right.set_xlabel(METRIC_LABELS[ERROR])
+    right.set_xlabel(METRICS[ERROR].label)
     right.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
     right.grid(visible=False, axis="y")
     right.tick_params(axis="y", length=0)

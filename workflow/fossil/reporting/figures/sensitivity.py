@@ -17,8 +17,9 @@ from pydantic import field_validator, model_validator
 
 from fossil.config import Strict
 from fossil.design.comparisons import ANY, GRID_FACTORS, Block, Row
+from fossil.evaluation.metrics import METRICS
 from fossil.reporting.figures._runs import COUNTS, counted, expected_runs, metric_values, seed_count
-from fossil.reporting.style import LOWER_IS_BETTER, METRIC_LABELS, NEITHER_IS_BETTER, SMALL, TEXT_WIDTH, figure_style
+from fossil.reporting.style import SMALL, TEXT_WIDTH, figure_style
 
 HEIGHT = GRID_FACTORS[0]
 WIDTHS = dict(zip(GRID_FACTORS[1:], ("Class term", "Warm-up epochs", "Difficulty"), strict=True))
@@ -44,8 +45,8 @@ class Options(Strict):
     @field_validator("metric")
     @classmethod
     def _known(cls, metric: str) -> str:
-        if metric not in METRIC_LABELS:
-            raise ValueError(f"there is no metric {metric!r}, only {', '.join(METRIC_LABELS)}")
+        if metric not in METRICS:
+            raise ValueError(f"there is no metric {metric!r}, only {', '.join(METRICS)}")
         return metric
 
     @model_validator(mode="after")
@@ -95,9 +96,9 @@ def draw(metrics: pd.DataFrame, options: Options) -> Figure:
 
 def _colours(metric: str) -> Colormap:
     """Blue for better and red for worse, or violet for more and orange for less where neither is better."""
-    if metric in NEITHER_IS_BETTER:
+    if not METRICS[metric].marks_best:
         return matplotlib.colormaps["PuOr"]
-    return matplotlib.colormaps["RdBu_r" if metric in LOWER_IS_BETTER else "RdBu"]
+    return matplotlib.colormaps["RdBu_r" if METRICS[metric].lower_is_better else "RdBu"]
 
 
 def _place(row: Row, options: Options) -> tuple[int, int, int]:
@@ -196,6 +197,6 @@ def _bar_label(options: Options, found: dict[str, pd.Series], expected: int) -> 
     what = f"{values.mean():.3f}" if len(values) else "no run"
     seeds = seed_count(map(len, found.values()))
     return (
-        f"{METRIC_LABELS[options.metric]}: mean of {seeds} (number), and its difference to {name}, "
+        f"{METRICS[options.metric].label}: mean of {seeds} (number), and its difference to {name}, "
         f"which has {what} (colour).\n{' '.join(notes)}"
     )

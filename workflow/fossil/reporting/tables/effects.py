@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 
-from fossil.reporting.tables.columns import TableError, plain_heading
+from fossil.evaluation.metrics import METRICS
 from fossil.reporting.tables.factors import FACTORS, level_name
 from fossil.reporting.tables.latex import (
     NOTHING,
+    TableError,
     deviation_cell,
     groups_over,
     number,
@@ -47,11 +48,11 @@ def effect_lines(effects: pd.DataFrame, *, metric: str) -> list[str]:
     interval = rf"{100 * effects['confidence'].iloc[0]:g}\% interval"
     average = ["Cells", r"mean $\pm$ std", interval, "Wilc.", "Holm", "Perm.", "Holm"]
     groups = [(len(_CONFIGURED), "From FOSSIL as configured"), (len(average), "Average over the grid")]
-    headings = ["", *_CONFIGURED, *average, *map(plain_heading, beside)]
+    headings = ["", *_CONFIGURED, *average, *(METRICS[name].plain_heading for name in beside)]
     lines = [
         rf"\begin{{tabular}}{{@{{}}l{'c' * (len(headings) - 1)}@{{}}}}",
         r"\toprule",
-        *groups_over([*groups, *((1, "Average") for _ in beside)], name=f"{plain_heading(metric)}, difference"),
+        *groups_over([*groups, *((1, "Average") for _ in beside)], name=f"{METRICS[metric].plain_heading}, difference"),
         row(headings),
     ]
     tests = effects[effects["metric"] == metric]
@@ -81,7 +82,7 @@ def effect_notes(tests: pd.DataFrame, metric: str) -> list[str]:
             "Interactions: how much more a level earns with one class term than with the other, over so many fours of "
             "cells. Averages hide interactions, and these are averages too."
         )
-    compared = f"of the difference in {plain_heading(metric)} over seeds"
+    compared = f"of the difference in {METRICS[metric].plain_heading} over seeds"
     counts = [count for _, count in sizes]
     notes.append(tests_note(tests, corrected_over=counts, compared=compared, group="part", resampled=False))
     if sizes and tests["exact"].all():

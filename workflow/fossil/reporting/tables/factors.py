@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fossil.design.comparisons import ANY, GRID_FACTORS, Block, Row
-from fossil.reporting.tables.columns import TableError
-from fossil.reporting.tables.latex import escape
+from fossil.reporting.tables.latex import TableError, escape
 
 FACTORS = dict(zip(GRID_FACTORS, ("Temperature schedule", "Class term", "Warm-up", "Difficulty source"), strict=True))
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from fossil.config import BASELINE
 from fossil.design.comparisons import ANY, GRID_FACTORS, Block, Row
-from fossil.reporting.tables.columns import column
+from fossil.evaluation.metrics import METRICS
 from fossil.reporting.tables.factors import FACTORS, cells_of, level_name, levels_of
 from fossil.reporting.tables.latex import (
     NOTHING,
@@ -78,7 +78,7 @@ def _head(levels: dict[str, list[str]]) -> list[str]:
 
 def _printed_cells(summary: pd.DataFrame, block: Block, *, metric: str, decimals: int) -> dict[str, tuple[str, str]]:
     """Mean and deviation of each row by its key; beside the deviation n where runs are missing."""
-    means = mean_cells(summary[f"{metric}_mean"], decimals=decimals, best=column(metric).best)
+    means = mean_cells(summary[f"{metric}_mean"], decimals=decimals, best=METRICS[metric].best)
     found = {}
     for entry, mean, values in zip(block.rows, means, summary.itertuples(), strict=True):
         deviation = deviation_cell(number(getattr(values, f"{metric}_std"), decimals))

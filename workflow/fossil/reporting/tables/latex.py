@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from fossil.config import METHODS
-from fossil.reporting.tables.columns import Best
+from fossil.evaluation.metrics import Best
 
 _SPECIALS = {character: rf"\{character}" for character in "&%$#_{}"} | {
     "~": r"\textasciitilde{}",
@@ -25,6 +25,11 @@ _FOOTNOTES = {
 }
 
 _LEARNT = r"$^\ddagger$ Learns its weights on the validation split"
+
+
+class TableError(ValueError):
+    """A table cannot be made of these results; the message says what is missing."""
+
 
 LABEL_WIDTH = 19
 """Letters of a row's label in one line; what is longer breaks."""

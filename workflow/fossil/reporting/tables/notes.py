@@ -8,8 +8,7 @@ import pandas as pd
 
 from fossil.config import DATASETS
 from fossil.design.comparisons import Block
-from fossil.reporting.tables.columns import TableError
-from fossil.reporting.tables.latex import number
+from fossil.reporting.tables.latex import TableError, number
 from fossil.reporting.tables.summary import runs_of
 
 _CALLED_SIGNIFICANT = 0.05

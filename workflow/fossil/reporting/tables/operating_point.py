@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pandas as pd
 
 from fossil.design.comparisons import Block
+from fossil.evaluation.metrics import METRICS
 from fossil.evaluation.operating_point import DECISIONS, OPERATING_METRICS, TEMPERATURES
-from fossil.reporting.tables.columns import column
 from fossil.reporting.tables.latex import (
     NOTHING,
     deviation_cell,
@@ -82,9 +82,9 @@ def operating_point_table(
 
 
 def _head(recall: float) -> list[str]:
-    decisions = [stacked(column(name).heading) for name in DECISIONS]
+    decisions = [stacked(METRICS[name].heading) for name in DECISIONS]
     groups = [(len(DECISIONS), "Threshold .5"), (len(DECISIONS) + 1, "Chosen threshold")]
-    groups += [(2, rf"{column(name).heading}$\downarrow$") for name in _ERRORS]
+    groups += [(2, rf"{METRICS[name].heading}$\downarrow$") for name in _ERRORS]
     pair = [r"as\\is", r"with\\$T$"]
     return [
         rf"\begin{{tabular}}{{@{{}}l{'c' * (2 * len(DECISIONS) + 6)}@{{}}}}",
@@ -106,8 +106,8 @@ def _lines(summary: pd.DataFrame) -> list[str]:
             continue
         plain = metric.removesuffix("_chosen").removesuffix("_scaled")
         judged = plain in _JUDGED or plain in _ERRORS
-        decimals = 2 if metric == "temperature" else column(plain).decimals
-        upper.append(mean_cells(means, decimals=decimals, best=column(plain).best if judged else "none"))
+        decimals = 2 if metric == "temperature" else METRICS[plain].decimals
+        upper.append(mean_cells(means, decimals=decimals, best=METRICS[plain].best if judged else "none"))
         lower.append([deviation_cell(number(value, decimals)) for value in deviations])
     entries = summary.itertuples()
     rows = (

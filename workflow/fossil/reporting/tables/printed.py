@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import pandas as pd
 
 from fossil.design.comparisons import Block, Row
-from fossil.reporting.tables.columns import COLUMNS, TableError
+from fossil.evaluation.metrics import METRICS
+from fossil.reporting.tables.latex import TableError
 
 PRINTED_P = ("p_wilcoxon", "p_permutation", "p_aurc")
 
@@ -24,7 +25,7 @@ def printed_columns(reported: pd.DataFrame, *, table: str, blocks: Sequence[Bloc
     -------
     DataFrame
         ``{metric}_printed_mean`` and ``{metric}_printed_std`` for each metric that the paper prints for any of the
-        rows, in the order of `COLUMNS`; then {p}_printed for each p of `PRINTED_P`.
+        rows, in the order of `METRICS`; then {p}_printed for each p of `PRINTED_P`.
 
     Raises
     ------
@@ -35,7 +36,7 @@ def printed_columns(reported: pd.DataFrame, *, table: str, blocks: Sequence[Bloc
     rows = [_printed_row(mine, block, row) for block in blocks for row in block.rows]
     there = {metric for row in rows for metric in row}
     columns: dict[str, list[str]] = {}
-    for metric in filter(there.__contains__, COLUMNS):
+    for metric in filter(there.__contains__, METRICS):
         columns[f"{metric}_printed_mean"] = [row.get(metric, ("", ""))[0] for row in rows]
         columns[f"{metric}_printed_std"] = [row.get(metric, ("", ""))[1] for row in rows]
     for name in PRINTED_P:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from fossil.design.comparisons import ANY, Block
-from fossil.reporting.tables.columns import column, plain_heading
+from fossil.evaluation.metrics import METRICS
 from fossil.reporting.tables.effects import DECIMALS, effect_lines, effect_notes
 from fossil.reporting.tables.factors import FACTORS, cells_of
 from fossil.reporting.tables.grid import grid_lines, is_configured
@@ -89,8 +89,8 @@ def _with_levels_and_comparison(
 
 def _grid_notes(summary: pd.DataFrame, block: Block, metric: str) -> list[str]:
     cells = cells_of(block)
-    best = column(metric).best
-    notes = [f"Grid: {plain_heading(metric)}{'' if best == 'none' else f'; the {best} mean is bold'}."]
+    best = METRICS[metric].best
+    notes = [f"Grid: {METRICS[metric].plain_heading}{'' if best == 'none' else f'; the {best} mean is bold'}."]
     if any(map(is_configured, cells)):
         notes.append(r"$^\ast$ FOSSIL as configured.")
     if any(cell.levels["difficulty_source"] == ANY for cell in cells):

@@ -11,7 +11,7 @@ import pandas as pd
 
 from fossil.config import DATASETS
 from fossil.design.comparisons import Block
-from fossil.reporting.tables.columns import column
+from fossil.evaluation.metrics import METRICS
 from fossil.reporting.tables.latex import (
     LABEL_WIDTH,
     NOTHING,
@@ -167,7 +167,7 @@ def study_table(
         label=table,
         body=body,
         notes=[
-            *(column(metric).note for metric in columns),
+            *(METRICS[metric].note for metric in columns),
             *_paper_notes(printed, layout),
             *_test_notes(shown, blocks),
             *map(escape, notes),
@@ -208,7 +208,7 @@ def _head(layout: _Layout) -> list[str]:
 
 
 def _measured_heading(metric: str, layout: _Layout) -> str:
-    entry = column(metric)
+    entry = METRICS[metric]
     first, *second = entry.heading.split(r"\\")
     first += _COMPARE if metric == "balanced_error" and layout.paired else ""
     first += r"$\downarrow$" if entry.best == "lowest" else ""
@@ -217,7 +217,7 @@ def _measured_heading(metric: str, layout: _Layout) -> str:
 
 def _printed_heading(metric: str, layout: _Layout) -> str:
     if metric != "dynamic_regret":
-        return column(metric).heading
+        return METRICS[metric].heading
     return rf"``dyn.{_COMPARE if layout.paired else ''}\\regret''"
 
 
@@ -229,7 +229,7 @@ def _block_lines(summary: pd.DataFrame, block: Block, layout: _Layout, *, many: 
     rows = summary[summary["block"] == block.name]
     upper, lower = [], []
     for metric in layout.measured:
-        entry = column(metric)
+        entry = METRICS[metric]
         decimals = max(entry.decimals, layout.decimals)
         means = rows[f"{metric}_mean"]
         upper.append(mean_cells(means, decimals=decimals, best=entry.best))
