@@ -32,7 +32,7 @@ lint: $(STAMP)
 	snakefmt --check Snakefile workflow/rules
 	lint-imports
 	mypy
-	snakemake --lint > /dev/null
+	python -m tests.lint_workflow
 
 # implicit_gradient also compares with two libraries that are no longer maintained, if Python finds them. They need no
 # place in .venv:

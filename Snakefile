@@ -20,6 +20,11 @@
 # Targets: all (default), synthetic, images, theory, claims, datasets, paper; publish and restore keep versions of all.
 
 
+from snakemake.utils import min_version
+
+min_version("9.20")
+
+
 configfile: "config/config.yaml"
 
 
@@ -47,46 +52,6 @@ if workflow.output_settings.dryrun:
     say_plan()
 
 
-# On a cluster these run where Snakemake does: what needs the internet, and what takes seconds.
-localrules:
-    all,
-    fetch_weights,
-    make_folds,
-    select_options,
-    collect_stacked,
-    collect_folds,
-    collect_trials,
-    collect_transfer,
-    compare_methods,
-    rank_methods,
-    measure_effects,
-    measure_operating_points,
-    tabulate_study,
-    tabulate_sensitivity,
-    tabulate_dataset,
-    tabulate_difficulty,
-    tabulate_operating_point,
-    tabulate_tuning,
-    tabulate_environment,
-    tabulate_claims,
-    draw_figure,
-    draw_dataset,
-    judge_claims,
-    summarise_results,
-    write_paper,
-    typeset_paper,
-    write_pages,
-    datasets,
-    synthetic,
-    images,
-    theory,
-    claims,
-    paper,
-    extract_headline,
-    publish,
-    restore,
-
-
 rule all:
     default_target: True
     input:
@@ -102,6 +67,11 @@ rule all:
 
 # What is published is what the rule above makes.
 include: "workflow/rules/versions.smk"
+
+
+# Snakemake counts the memory of jobs that run next to it where --resources limits it.
+for each in workflow.rules:
+    each.resources.setdefault("mem_mb", 1000)
 
 
 onstart:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import json
 import os
 import platform
-import re
 import shutil
 import subprocess
 import sys
@@ -210,18 +207,3 @@ def test_help_of_a_stage_names_its_options(run: Any) -> None:
     assert done.returncode == 0
     for option in ("--settings", "--record", "--log", "--code", "--many-inputs", "--output"):
         assert option in done.stdout
-
-
-def test_every_rule_names_the_options_of_its_stage() -> None:
-    rules = Path(fossil.__file__).parents[1] / "rules"
-    shared = {"settings", "code", "record", "log", "threads"}
-    found = 0
-    for path in rules.glob("*.smk"):
-        # Commands are strings, one below the other.
-        for command in re.findall(r'"python -m fossil (\w+ .*?)"\n\n', path.read_text(encoding="utf-8") + "\n\n", re.S):
-            stage = importlib.import_module(f"fossil.stages.{command.partition(' ')[0]}")
-            parameters = inspect.signature(stage.run).parameters
-            mine = {name.replace("_", "-") for name, p in parameters.items() if p.kind is p.KEYWORD_ONLY}
-            assert set(re.findall(r"--([\w-]+)", command)) <= mine | shared, command
-            found += 1
-    assert found > 30

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from fossil.__main__ import stage_parser
 from tests.workflow.plans import Job, make_plans
 from tests.workflow.study import TINY, Study
 
@@ -30,13 +33,13 @@ WIDE["images"]["tuning"] = {"grids": {"focal": {"gamma": [1.0, 3.0]}}, "folds": 
 OWN = {**WIDE, "datasets": {"custom": {"table": "own.csv"}, "msld_v2": {"download": True}}}
 
 # The configuration, what is derived from it for the settings of jobs, and what plans them.
-SETTINGS = r"config(\..+)?|digest|plan|reporting\.(catalogue\w*|study_facts|entries)"
+SETTINGS = r"config(\..+)?|pipeline(\..+)?|design\.(checks|plan)"
+SETTINGS += r"|reporting\.(catalogue\w*|study_facts|entries)"
 # What starts a stage or a run and keeps its record, and stages that no job of the study runs.
-AROUND = r"__main__|drivers|failures|provenance|slurm"
+AROUND = r"__main__|runtime\.(digest|drivers|failures|provenance|slurm)"
 AROUND += r"|stages\.(describe_config|write_readme)|reporting\.config_reference"
 # An edit of these shall not fetch gigabytes again, and what is fetched has a hash.
-DOWNLOADS = r"stages\.(download_\w+|fetch_weights)|training\.(hub|weights)"
-DOWNLOADS += r"|data\.(archives|disk|download|http_answers|kaggle|transfer|\w+_source)"
+DOWNLOADS = r"stages\.(download_\w+|fetch_weights)|training\.(hub|weights)|data\.downloads(\..+)?"
 # What publishes and restores is beside the study.
 VERSIONS = r"versions(\..+)?|stages\.(extract_headline|publish_results|restore_results)"
 # The choice of options goes by its rule alone; a user's own program alone calls the last.
@@ -138,3 +141,9 @@ def test_an_edit_of_any_module_runs_a_job_again_unless_it_acts_through_settings(
 ) -> None:
     counted = set().union(*(job.modules for job in jobs))
     assert {name for name in imports if NOT_COUNTED.fullmatch(name)} == set(imports) - counted
+
+
+def test_the_command_of_every_job_has_the_options_that_its_stage_needs_and_no_others(jobs: list[Job]) -> None:
+    for command in {job.name: job.command for job in jobs}.values():
+        stage, *options = shlex.split(command)[3:]
+        stage_parser(stage, importlib.import_module(f"fossil.stages.{stage}")).parse_args(options)

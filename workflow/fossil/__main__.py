@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     name = parser.parse_args(given[:1]).stage
     stage = importlib.import_module(f"fossil.stages.{name}")
-    options = _parser(name, stage).parse_args(given[1:])
+    options = stage_parser(name, stage).parse_args(given[1:])
     with logging_to(options.log):
         if options.log and (before := final_failure(options.log)):
             logger.error("%s", before)
@@ -83,14 +83,16 @@ def _run(name: str, stage: ModuleType, options: argparse.Namespace) -> None:
         )
 
 
-def _parser(name: str, stage: ModuleType) -> argparse.ArgumentParser:
+def stage_parser(name: str, stage: ModuleType) -> argparse.ArgumentParser:
+    """Return the parser of a stage's options: those of every stage, and the keyword-only parameters of its ``run``."""
     parser = argparse.ArgumentParser(prog=f"python -m fossil {name}", description=stage.__doc__)
     parser.add_argument("--settings", required=True, help="the stage's settings as JSON")
     parser.add_argument("--code", default="", help="digest of the stage's code, for the record")
     parser.add_argument("--record", type=Path, help="where to write what the run was, as JSON")
     parser.add_argument("--log", type=Path, help="file for everything that the stage prints")
+    parser.add_argument("--threads", type=int, default=1, help="how many threads the stage may use")
     for key, hint in _arguments(stage).items():
-        if key == "code":
+        if key in ("code", "threads"):
             continue
         if get_args(hint):
             parser.add_argument(_option(key), type=Path, nargs="*", default=[])

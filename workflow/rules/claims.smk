@@ -9,10 +9,10 @@ CLAIMED_SEARCH = bool(SEARCH_TABLES) and CLAIMED_IMAGES
 
 rule judge_claims:
     input:
-        claims=os.path.relpath(Path(workflow.basedir) / "workflow/paper/claims.yaml"),
-        checks=os.path.relpath(Path(workflow.basedir) / "workflow/paper/self_checks.yaml"),
-        reported=os.path.relpath(Path(workflow.basedir) / "workflow/paper/reported.csv"),
-        text=os.path.relpath(Path(workflow.basedir) / "workflow/paper/reported-text.csv"),
+        claims=in_paper("claims.yaml"),
+        checks=in_paper("self_checks.yaml"),
+        reported=in_paper("reported.csv"),
+        text=in_paper("reported-text.csv"),
         metrics=expand(
             "results/metrics/{study}.parquet",
             study=[
@@ -24,28 +24,13 @@ rule judge_claims:
         tuning=["results/tables/tuning.csv"] if CLAIMED_SEARCH else [],
     output:
         ledger="results/claims.csv",
-        record="results/records/judge_claims.json",
     log:
         "results/logs/judge_claims.log",
-    conda:
-        "../../envs/report.yaml"
-    resources:
-        mem_mb=scaled(1000),
-        runtime=scaled(10),
+    localrule: True
     params:
-        settings=as_json(
-            tables=CLAIMED_TABLES,
-            absent=absent_tables(CONFIG),
-            protocols=protocols(CONFIG, CLAIMED_TABLES, searched=CLAIMED_SEARCH),
-            searches=[described_search(CONFIG, method) for method in TRIALS if CLAIMED_SEARCH],
-            trials=f"{DATASET}-trials" if CLAIMED_SEARCH else "",
-            statistics=TESTS,
-        ),
-        code=stage_code("judge_claims"),
+        **stage("judge_claims", judge_claims_settings),
     shell:
-        "python -m fossil judge_claims --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
-        "--claims {input.claims} --checks {input.checks} --reported {input.reported} --text {input.text} --metrics {input.metrics} "
-        "--theory {input.theory} --tuning {input.tuning} --ledger {output.ledger}"
+        STAGE
 
 
 rule tabulate_claims:
@@ -54,20 +39,13 @@ rule tabulate_claims:
     output:
         tex="results/claims.tex",
         markdown="results/claims.md",
-        record="results/records/tabulate_claims.json",
     log:
         "results/logs/tabulate_claims.log",
-    conda:
-        "../../envs/report.yaml"
-    resources:
-        mem_mb=scaled(1000),
-        runtime=scaled(10),
+    localrule: True
     params:
-        settings=as_json(),
-        code=stage_code("tabulate_claims"),
+        **stage("tabulate_claims", {}),
     shell:
-        "python -m fossil tabulate_claims --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
-        "--ledger {input.ledger} --tex {output.tex} --markdown {output.markdown}"
+        STAGE
 
 
 rule claims:

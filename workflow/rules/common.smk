@@ -1,7 +1,6 @@
 # Helpers of the rules: the checked configuration, the settings of each stage and the digest of its code.
 
 import gc
-import json
 import os
 import sys
 from pathlib import Path
@@ -13,17 +12,7 @@ PACKAGE_ROOT = str(Path(workflow.basedir) / "workflow")
 if PACKAGE_ROOT not in sys.path:
     sys.path.insert(0, PACKAGE_ROOT)
 
-from fossil.config import (
-    BASELINE,
-    DATASETS,
-    METHODS,
-    PHANTOM_POSITIVE,
-    PHANTOMS,
-    BilevelOptions,
-    ConfigError,
-    FossilOptions,
-    read_typed,
-)
+from fossil.config import BASELINE, DATASETS, METHODS, PHANTOM_POSITIVE, PHANTOMS, ConfigError, read_typed
 from fossil.design.comparisons import Row
 from fossil.design.checks import load_config
 from fossil.design.run_configs import job_groups, problems
@@ -39,6 +28,7 @@ from fossil.design.image_studies import (
 from fossil.design.synthetic_studies import configured_levels, studies
 from fossil.config.tuning import SEARCHED
 from fossil.design.candidates import candidates, described_search
+from fossil.pipeline.command import STAGE, as_json, stage
 from fossil.runtime.digest import code_digest, listing_digest, table_digest
 from fossil.design.plan import plan_images
 from fossil.reporting.catalogue import figures, tables
@@ -65,6 +55,11 @@ try:
     CONFIG = load_config(config)
 except ConfigError as error:
     raise WorkflowError(f"The configuration is wrong.\n{error}") from None
+
+
+def in_paper(name):
+    """A file of what the paper reports."""
+    return os.path.relpath(Path(workflow.basedir) / "workflow/paper" / name)
 
 
 def user_path(path):
@@ -111,9 +106,6 @@ def in_print(dataset):
     return dataset.replace("_", "-")
 
 
-# A folder for every training but trials, and no parameter of the rule: it changes no result, so it shall retrain nothing.
-os.environ.update(FOSSIL_EVENTS="results/logs/tensorboard" if IMAGES.tensorboard else "")
-
 FROZEN = IMAGES.difficulty_source == "frozen" and any(METHODS[name].uses_difficulty for name in IMAGES.methods)
 REPORTED = {f"dataset-{in_print(name)}": name for name in IMAGE_DATASETS}
 TRAINED = [DATASET, *([EXTERNAL] if IMAGES.refit else [])]
@@ -145,24 +137,8 @@ wildcard_constraints:
     size=r"\d+",
 
 
-# What tables and figures take from the registries: names in print, and what methods learn and train on.
-LABELS = json.dumps(
-    [{name: [entry.label, entry.learns_on_validation, entry.own_loss] for name, entry in METHODS.items()}, DATASETS]
-)
-
-
-def as_json(**settings):
-    """Settings as JSON with sorted keys; models of the configuration become their values."""
-    return json.dumps(settings, sort_keys=True, default=lambda model: model.model_dump(mode="json"))
-
-
 # What the tests of differences go by: the level of significance changes none of them.
 TESTS = CONFIG.statistics.model_dump(mode="json", exclude={"alpha"})
-
-
-def stage_code(stage, *modules):
-    """Digest of a stage's code and of further modules that its settings name, such as a method's, and no other's."""
-    return code_digest(f"fossil.stages.{stage}", *modules)
 
 
 def method_module(method):
@@ -186,7 +162,7 @@ def group_has_frozen(wildcards):
 
 
 def train_stacked_settings(wildcards):
-    return as_json(
+    return dict(
         job_group=wildcards.job_group,
         runs=JOB_GROUPS[wildcards.job_group],
         seeds=SYNTHETIC.seeds,
@@ -195,28 +171,28 @@ def train_stacked_settings(wildcards):
     )
 
 
-def train_stacked_code(wildcards):
-    methods = {run.method for run in JOB_GROUPS[wildcards.job_group]} | (
-        {"erm"} if group_has_frozen(wildcards) else set()
-    )
-    return stage_code("train_stacked", *sorted(map(method_module, methods)))
+def group_modules(wildcards):
+    """Modules of the methods that a job group trains."""
+    frozen = {"erm"} if group_has_frozen(wildcards) else set()
+    methods = {run.method for run in JOB_GROUPS[wildcards.job_group]} | frozen
+    return sorted(map(method_module, methods))
 
 
 def make_manifest_settings(wildcards):
     if wildcards.dataset in PHANTOMS:
-        return as_json(reader="pad_ufes_20", options={"positive": PHANTOM_POSITIVE, "allow_missing": False})
+        return dict(reader="pad_ufes_20", options={"positive": PHANTOM_POSITIVE, "allow_missing": False})
     chosen = getattr(CONFIG.datasets, wildcards.dataset)
     if wildcards.dataset == "msld_v2":
         chosen = chosen.as_constructed()
     options = chosen.model_dump(mode="json", exclude={"root", "download", "mirror", "sha256"})
     if wildcards.dataset == "custom":
         options["table"] = CUSTOM_TABLE.name
-    return as_json(reader=wildcards.dataset, options=options)
+    return dict(reader=wildcards.dataset, options=options)
 
 
-def reader_module(dataset):
+def reader_modules(wildcards):
     """Module that reads a data set's layout; phantoms have PAD-UFES-20's."""
-    return f"fossil.data.{'pad_ufes_20' if dataset in PHANTOMS else dataset}"
+    return [f"fossil.data.{'pad_ufes_20' if wildcards.dataset in PHANTOMS else wildcards.dataset}"]
 
 
 def is_local(dataset):
@@ -233,11 +209,8 @@ def dataset_files(wildcards):
     root, name = dataset_root(wildcards), wildcards.dataset
     tables = {name: "metadata.csv" for name in (*PHANTOMS, "pad_ufes_20")}
     tables["custom"] = CUSTOM_TABLE and CUSTOM_TABLE.name
-    files = {"metadata": str(Path(root) / tables[name])} if name in tables else {}
-    if not is_local(name):
-        files["images"] = ancient(f"{root}/images")
-        files["drawing"] = f"data/raw/{name}.json"
-    return files
+    files = [str(Path(root) / tables[name])] if name in tables else []
+    return files if is_local(name) else [*files, ancient(f"{root}/images"), f"data/raw/{name}.json"]
 
 
 def folder_listing(wildcards):
@@ -301,17 +274,17 @@ def figure_tables(wildcards):
             return "results/theory-curves.parquet"
 
 
-def figure_module(name):
-    return f"fossil.reporting.figures.{name.replace('-', '_')}"
+def figure_modules(wildcards):
+    return [f"fossil.reporting.figures.{wildcards.figure.replace('-', '_')}"]
 
 
 def draw_figure_settings(wildcards):
-    return as_json(figure=wildcards.figure.replace("-", "_"), options=FIGURES[wildcards.figure].options)
+    return dict(figure=wildcards.figure.replace("-", "_"), options=FIGURES[wildcards.figure].options)
 
 
 def tabulate_study_settings(wildcards):
     table = TABLES[wildcards.table]
-    return as_json(
+    return dict(
         table=wildcards.table,
         title=table.title,
         blocks=BLOCKS[table.study] if table.printed else [block.unprinted() for block in BLOCKS[table.study]],
@@ -326,3 +299,142 @@ def table_descriptions(wildcards):
     if study in IMAGE_STUDIES:
         return f"data/processed/{study_dataset(study)}/manifest.json"
     return expand("data/processed/synthetic/{problem}.json", problem=TABLES[wildcards.table].problems)
+
+
+def decode_images_settings(wildcards):
+    return {"size": int(wildcards.size), "interpolation": IMAGES.training.interpolation}
+
+
+def root_path(wildcards):
+    return {"root": dataset_root(wildcards)}
+
+
+def fetch_weights_settings(wildcards):
+    return {"backbone": wildcards.backbone, "source": weights_source()}
+
+
+def results_folder(wildcards):
+    return {"results": "results"}
+
+
+def pages_folders(wildcards):
+    return {"results": "results", "pages": "results/pages"}
+
+
+def publish_paths(wildcards):
+    return {"results": "results", "lock": "envs/requirements.lock"}
+
+
+def runs_folder(wildcards):
+    return {"runs": f"results/{study_dataset(wildcards.study)}/runs"}
+
+
+def trials_folder(wildcards):
+    return {"runs": f"results/{DATASET}/trials"}
+
+
+def transfer_folder(wildcards):
+    return {"runs": f"results/{EXTERNAL}/transfer"}
+
+
+def make_folds_settings(wildcards):
+    return dict(
+        folds=folds_of(wildcards.dataset),
+        validation_fraction=IMAGES.validation_fraction,
+        seed=IMAGES.fold_seed,
+    )
+
+
+def collect_stacked_settings(wildcards):
+    rows = [row for block in BLOCKS[wildcards.study] for row in block.rows]
+    return dict(study=wildcards.study, rows=rows, seeds=SYNTHETIC.seeds)
+
+
+def collect_folds_settings(wildcards):
+    return dict(
+        study=wildcards.study,
+        rows=IMAGE_STUDIES[wildcards.study][0].rows,
+        folds=folds_of(study_dataset(wildcards.study)),
+        seeds=IMAGES.seeds,
+    )
+
+
+def operating_points_settings(wildcards):
+    return dict(
+        study=OPERATING_POINTS,
+        rows=IMAGE_STUDIES[INTERNAL][0].rows,
+        folds=CONFIG.image_folds,
+        seeds=IMAGES.seeds,
+        recall=IMAGES.operating_recall,
+    )
+
+
+def collect_trials_settings(wildcards):
+    return dict(
+        study=f"{DATASET}-trials",
+        rows=trial_rows(),
+        folds=CONFIG.trial_folds,
+        seeds=IMAGES.tuning.seeds,
+        role="validation",
+    )
+
+
+def collect_transfer_settings(wildcards):
+    return dict(
+        study=wildcards.study,
+        rows=IMAGE_STUDIES[wildcards.study][0].rows,
+        folds=CONFIG.image_folds,
+        seeds=IMAGES.seeds,
+    )
+
+
+def compare_methods_settings(wildcards):
+    return dict(
+        study=wildcards.study,
+        blocks=BLOCKS[wildcards.study],
+        statistics=TESTS,
+        allow_missing_runs=CONFIG.allow_missing_runs,
+        test_train_ratio=fold_ratio(CONFIG, wildcards.study),
+    )
+
+
+def rank_methods_settings(wildcards):
+    return dict(
+        study=wildcards.study,
+        blocks=BLOCKS[wildcards.study],
+        alpha=CONFIG.statistics.alpha,
+        allow_missing_runs=CONFIG.allow_missing_runs,
+    )
+
+
+def measure_effects_settings(wildcards):
+    return dict(
+        blocks=BLOCKS.get("sensitivity", []),
+        base=configured_levels(CONFIG),
+        statistics=TESTS,
+        allow_missing_runs=CONFIG.allow_missing_runs,
+    )
+
+
+def verify_theory_settings(wildcards):
+    methods = {name: METHODS[name] for name in SYNTHETIC.methods}
+    comparable = [name for name, method in methods.items() if not (method.own_loss or method.learns_on_validation)]
+    return dict(methods=SYNTHETIC.methods, comparable=comparable, scenario=HEADLINE, seed=0)
+
+
+def tabulate_sensitivity_settings(wildcards):
+    ratio = SYNTHETIC.scenarios[HEADLINE].imbalance_ratio
+    return dict(
+        title=f"FOSSIL's options, synthetic data, imbalance ratio {ratio:g}:1.",
+        blocks=BLOCKS.get("sensitivity", []),
+    )
+
+
+def tabulate_operating_point_settings(wildcards):
+    return dict(
+        table="operating-point",
+        title=f"{dataset_description(CONFIG, DATASET)}: operating points",
+        block=IMAGE_STUDIES[INTERNAL][0],
+        recall=IMAGES.operating_recall,
+        notes=operating_point_notes(CONFIG),
+    )

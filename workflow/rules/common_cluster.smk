@@ -3,18 +3,21 @@
 from fossil.runtime.drivers import hold_lock, name_run
 from fossil.runtime.slurm import cancel_jobs_of_killed_runs
 
-# GPUs of a job that trains or applies a model of images, for which it says device=1 as well: on a cluster the first is
-# what it asks for, in whatever form, and the second what jobs of one submission take in turn.
-GPUS = 0 if IMAGES.training.accelerator == "cpu" else 1
+# What a job that trains or applies a model of images asks for: on a cluster a GPU, in whatever form, and everywhere the
+# device, which the jobs of one submission take in turn.
+GPU = {"gpu": 0 if IMAGES.training.accelerator == "cpu" else 1, "device": 1}
 
 # Jobs of this run take its name from here, submitted ones included: one that failed by an error of its own ends at once when it is tried again.
 if workflow.is_main_process:
     name_run()
 
 
-def scaled(amount):
-    """A resource that grows with each try: a job that met a limit gets more of it. Threads do not, since results depend on them."""
-    return lambda wildcards, attempt: amount * attempt
+def scaled(mem_mb, runtime):
+    """Memory in MB and time in minutes that grow with each try, unlike threads, on which results depend."""
+    return {
+        "mem_mb": lambda wildcards, attempt: mem_mb * attempt,
+        "runtime": lambda wildcards, attempt: runtime * attempt,
+    }
 
 
 def is_submitted():

@@ -1,5 +1,9 @@
 # Helpers of the rules of the studies on images: which trainings there are, what each reads, and where its files are.
 
+# Decoded images, and what describes them, with their hash.
+IMAGES_ARRAY = f"data/processed/{{dataset}}/images-{IMAGES.training.size}.npy"
+IMAGES_DESCRIPTION = f"data/processed/{{dataset}}/images-{IMAGES.training.size}.json"
+
 RUN_FILES = ["run.json", "predictions.parquet", "history.parquet"]
 TRIAL_VARIANTS = sorted({trial.trained_as for tried in TRIALS.values() for trial in tried})
 
@@ -43,7 +47,7 @@ def tuned_file(wildcards):
 
 def training_settings(wildcards, overrides, training, **more):
     online = IMAGES.difficulty_proxy if IMAGES.difficulty_source == "online" else None
-    return as_json(
+    return dict(
         method=CONFIG.method_settings(wildcards.method, overrides),
         method_name=f"{wildcards.method}-{wildcards.variant}",
         fold=int(wildcards.fold),
@@ -65,12 +69,37 @@ def train_trial_settings(wildcards):
     return training_settings(wildcards, trial.options, training, roles=["validation"])
 
 
-def train_fold_code(wildcards):
-    return stage_code("train_fold", method_module(wildcards.method))
+def method_modules(wildcards):
+    return [method_module(wildcards.method)]
+
+
+def training_paths(wildcards):
+    """Where a training keeps its state while it runs, which is deleted when it is done, and where it can be watched."""
+    name = f"{wildcards.method}-{wildcards.variant}/fold{wildcards.fold}-seed{wildcards.seed}"
+    return {
+        "checkpoint": f"results/{wildcards.dataset}/runs/{name}/checkpoint.safetensors",
+        "events": [f"results/logs/tensorboard/{wildcards.dataset}"] if IMAGES.tensorboard else [],
+    }
+
+
+def trial_paths(wildcards):
+    name = f"{wildcards.method}-{wildcards.variant}/fold{wildcards.fold}-seed{wildcards.seed}"
+    return {"checkpoint": f"results/{wildcards.dataset}/trials/{name}/checkpoint.safetensors"}
+
+
+def select_options_settings(wildcards):
+    return {
+        "dataset": wildcards.dataset,
+        "method": wildcards.method,
+        "candidates": choosable(wildcards.method, wildcards.variant),
+        "folds": CONFIG.trial_folds,
+        "seeds": IMAGES.tuning.seeds,
+        "rule": wildcards.variant,
+    }
 
 
 def score_difficulty_settings(wildcards):
-    return as_json(proxy=IMAGES.difficulty_proxy, training=IMAGES.training, fold=int(wildcards.fold))
+    return dict(proxy=IMAGES.difficulty_proxy, training=IMAGES.training, fold=int(wildcards.fold))
 
 
 def scoring_model(dataset, kind):
@@ -121,7 +150,11 @@ def trial_rows():
     return [Row(scenario=DATASET, method=method, variant=variant, label=variant) for method, variant in pairs]
 
 
-def fold_runs(study):
+def fold_runs(wildcards):
+    return runs_in_folds(wildcards.study)
+
+
+def runs_in_folds(study):
     """The three files of every training of a study in folds."""
     dataset = study_dataset(study)
     return existing(
@@ -154,38 +187,36 @@ def transferred_files(kind):
 
 def predict_external_settings(wildcards):
     runs = [{"fold": fold, "seed": seed} for fold, seed in transferred_runs(wildcards)]
-    return as_json(training=IMAGES.training, runs=runs)
+    return dict(training=IMAGES.training, runs=runs)
 
 
-def external_runs(study):
+def external_runs(wildcards):
     """Predictions of every row; with allow_missing_runs of those that have a model, which are then made."""
     return [
         f"results/{EXTERNAL}/transfer/{row.method}-{row.variant}/{file}"
-        for row in IMAGE_STUDIES[study][0].rows
+        for row in IMAGE_STUDIES[wildcards.study][0].rows
         if transferred_runs(row)
         for file in ["run.json", "predictions.parquet"]
     ]
 
 
+def report_file(wildcards, name):
+    return f"data/processed/{REPORTED[wildcards.report]}/{name}"
+
+
 def report_files(wildcards):
     """What the report of a data set reads; one that nothing is trained on is not divided."""
-    dataset = REPORTED[wildcards.report]
-    folder = f"data/processed/{dataset}"
+    divided = REPORTED[wildcards.report] in TRAINED
     return {
-        "manifest": f"{folder}/manifest.parquet",
-        "facts": f"{folder}/manifest.json",
-        "folds": [f"{folder}/folds.parquet"] if dataset in TRAINED else [],
-        "properties": f"{folder}/images-{IMAGES.training.size}.parquet",
+        "manifest": report_file(wildcards, "manifest.parquet"),
+        "folds": [report_file(wildcards, "folds.parquet")] if divided else [],
+        "properties": report_file(wildcards, f"images-{IMAGES.training.size}.parquet"),
     }
-
-
-def report_images(wildcards):
-    return f"data/processed/{REPORTED[wildcards.report]}/images-{IMAGES.training.size}"
 
 
 def tabulate_dataset_settings(wildcards):
     dataset = REPORTED[wildcards.report]
-    return as_json(title=dataset_description(CONFIG, dataset), label=wildcards.report)
+    return dict(title=dataset_description(CONFIG, dataset), label=wildcards.report)
 
 
 def score_files(wildcards):
@@ -207,7 +238,7 @@ def tabulate_difficulty_settings(wildcards):
     dataset = SCORED[wildcards.scored]
     title, notes = difficulty_description(CONFIG, dataset, scored_by=dataset if own else DATASET)
     comparable = IMAGES.difficulty_proxy == "softmax"  # the paper's
-    return as_json(title=title, label=wildcards.scored, notes=notes, comparable=comparable)
+    return dict(title=title, label=wildcards.scored, notes=notes, comparable=comparable)
 
 
 def chosen_options(wildcards):
@@ -217,7 +248,7 @@ def chosen_options(wildcards):
 
 
 def tabulate_tuning_settings(wildcards):
-    return as_json(
+    return dict(
         dataset=DATASET,
         title=dataset_description(CONFIG, DATASET),
         methods=[described_search(CONFIG, method) for method in TRIALS],

@@ -134,13 +134,22 @@ def training_records(wildcards):
 
 
 def write_paper_settings(wildcards):
-    return as_json(
+    return dict(
         title="FOSSIL: all tables and figures of this run",
         facts=list(study_facts(CONFIG).items()),
         warning=PHANTOM_SENTENCE if is_drawn(CONFIG) else "",
         tables=[*expand("tables/{table}.tex", table=PAPER_TABLES), *CLAIMS_TEX],
         figures={name: FIGURES[name].described() for name in FIGURES}
         | {report: dataset_description(CONFIG, dataset) for report, dataset in REPORTED.items()},
+    )
+
+
+def write_pages_settings(wildcards):
+    return dict(
+        titles={table: PAGES[table][1] for table in PAPER_TABLES},
+        data={table: table_data(table) for table in PAPER_TABLES},
+        categories=category_texts(),
+        trainings=training_groups(),
     )
 
 
@@ -151,7 +160,7 @@ def summarised_tables(part):
 
 
 def summarise_results_settings(wildcards):
-    return as_json(
+    return dict(
         facts=list(study_facts(CONFIG).items()),
         warning=PHANTOM_SENTENCE if is_drawn(CONFIG) else "",
         headline=f"imbalance ratio {SYNTHETIC.scenarios[HEADLINE].imbalance_ratio:g}:1",
@@ -173,3 +182,30 @@ def say_findings():
     if written_at(SUMMARY) not in (None, SUMMARY_BEFORE):
         findings = SUMMARY.read_text(encoding="utf-8").partition("## Findings")[2].partition("\n## ")[0].strip()
         print(f"{findings}\nMore in {SUMMARY}.")
+
+
+def judge_claims_settings(wildcards):
+    return dict(
+        tables=CLAIMED_TABLES,
+        absent=absent_tables(CONFIG),
+        protocols=protocols(CONFIG, CLAIMED_TABLES, searched=CLAIMED_SEARCH),
+        searches=[described_search(CONFIG, method) for method in TRIALS if CLAIMED_SEARCH],
+        trials=f"{DATASET}-trials" if CLAIMED_SEARCH else "",
+        statistics=TESTS,
+    )
+
+
+def publish_settings(wildcards):
+    return dict(
+        configuration=CONFIG.model_dump(mode="json", exclude={"publish"}),
+        facts=list(study_facts(CONFIG).items()),
+        warning=PHANTOM_SENTENCE if is_drawn(CONFIG) else "",
+        trainings=training_groups(),
+        own=OWN_FILES,
+        withheld=[] if CONFIG.publish.own_images else expand("data/processed/{dataset}", dataset=OWN_DATA),
+        showing=[
+            *(f"results/figures/dataset-{in_print(name)}.{kind}" for name in OWN_DATA for kind in ("pdf", "png")),
+            "results/paper/paper.pdf",
+        ],
+        allow_uncommitted=CONFIG.publish.allow_uncommitted,
+    )

@@ -6,26 +6,17 @@ rule tabulate_study:
         metrics=lambda wildcards: f"results/metrics/{TABLES[wildcards.table].study}.parquet",
         statistics=lambda wildcards: f"results/statistics/{TABLES[wildcards.table].study}.csv",
         descriptions=table_descriptions,
-        printed=os.path.relpath(Path(workflow.basedir) / "workflow/paper/reported.csv"),
+        printed=in_paper("reported.csv"),
     output:
         tex="results/tables/{table}.tex",
         csv="results/tables/{table}.csv",
-        record="results/records/tabulate_study-{table}.json",
     log:
         "results/logs/tabulate_study-{table}.log",
-    conda:
-        "../../envs/report.yaml"
-    resources:
-        mem_mb=scaled(1000),
-        runtime=scaled(10),
+    localrule: True
     params:
-        settings=tabulate_study_settings,
-        code=stage_code("tabulate_study"),
-        labels=LABELS,
+        **stage("tabulate_study", tabulate_study_settings),
     shell:
-        "python -m fossil tabulate_study --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
-        "--metrics {input.metrics} --statistics {input.statistics} --printed {input.printed} "
-        "--descriptions {input.descriptions} --tex {output.tex} --csv {output.csv}"
+        STAGE
 
 
 rule tabulate_sensitivity:
@@ -36,24 +27,13 @@ rule tabulate_sensitivity:
     output:
         tex="results/tables/sensitivity.tex",
         csv="results/tables/sensitivity.csv",
-        record="results/records/tabulate_sensitivity.json",
     log:
         "results/logs/tabulate_sensitivity.log",
-    conda:
-        "../../envs/report.yaml"
-    resources:
-        mem_mb=scaled(1000),
-        runtime=scaled(10),
+    localrule: True
     params:
-        settings=as_json(
-            title=f"FOSSIL's options, synthetic data, imbalance ratio {SYNTHETIC.scenarios[HEADLINE].imbalance_ratio:g}:1.",
-            blocks=BLOCKS.get("sensitivity", []),
-        ),
-        code=stage_code("tabulate_sensitivity"),
-        labels=LABELS,
+        **stage("tabulate_sensitivity", tabulate_sensitivity_settings),
     shell:
-        "python -m fossil tabulate_sensitivity --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
-        "--metrics {input.metrics} --statistics {input.statistics} --effects {input.effects} --tex {output.tex} --csv {output.csv}"
+        STAGE
 
 
 rule draw_figure:
@@ -67,52 +47,37 @@ rule draw_figure:
             category=figure_category,
             labels={"what": "figure {figure}"},
         ),
-        record="results/records/draw_figure-{figure}.json",
     log:
         "results/logs/draw_figure-{figure}.log",
-    conda:
-        "../../envs/report.yaml"
-    resources:
-        mem_mb=scaled(1000),
-        runtime=scaled(10),
+    localrule: True
     params:
-        settings=draw_figure_settings,
+        **stage("draw_figure", draw_figure_settings, modules=figure_modules),
         caption=figure_caption,
-        code=lambda wildcards: stage_code("draw_figure", figure_module(wildcards.figure)),
-        labels=LABELS,
     shell:
-        "python -m fossil draw_figure --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
-        "--tables {input.tables} --pdf {output.pdf} --png {output.png}"
+        STAGE
 
 
 rule tabulate_dataset:
     input:
         unpack(report_files),
+        facts=lambda wildcards: report_file(wildcards, "manifest.json"),
     output:
         tex="results/tables/{report}.tex",
         csv="results/tables/{report}.csv",
-        record="results/records/tabulate_dataset-{report}.json",
     log:
         "results/logs/tabulate_dataset-{report}.log",
-    conda:
-        "../../envs/report.yaml"
-    resources:
-        mem_mb=scaled(1000),
-        runtime=scaled(10),
+    localrule: True
     params:
-        settings=tabulate_dataset_settings,
-        code=stage_code("tabulate_dataset"),
+        **stage("tabulate_dataset", tabulate_dataset_settings),
     shell:
-        "python -m fossil tabulate_dataset --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
-        "--manifest {input.manifest} --facts {input.facts} --folds {input.folds} --properties {input.properties} "
-        "--tex {output.tex} --csv {output.csv}"
+        STAGE
 
 
 rule draw_dataset:
     input:
+        lambda wildcards: report_file(wildcards, f"images-{IMAGES.training.size}.json"),
         unpack(report_files),
-        images=ancient(lambda wildcards: f"{report_images(wildcards)}.npy"),
-        images_description=lambda wildcards: f"{report_images(wildcards)}.json",
+        images=ancient(lambda wildcards: report_file(wildcards, f"images-{IMAGES.training.size}.npy")),
     output:
         pdf="results/figures/{report}.pdf",
         png=report(
@@ -121,22 +86,13 @@ rule draw_dataset:
             category="Data",
             labels={"what": "figure {report}"},
         ),
-        record="results/records/draw_dataset-{report}.json",
     log:
         "results/logs/draw_dataset-{report}.log",
-    conda:
-        "../../envs/report.yaml"
-    resources:
-        mem_mb=scaled(1000),
-        runtime=scaled(10),
+    localrule: True
     params:
-        settings=lambda wildcards: as_json(dataset=REPORTED[wildcards.report]),
-        code=stage_code("draw_dataset"),
-        labels=LABELS,
+        **stage("draw_dataset", lambda wildcards: {"dataset": REPORTED[wildcards.report]}),
     shell:
-        "python -m fossil draw_dataset --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
-        "--manifest {input.manifest} --folds {input.folds} --properties {input.properties} --images {input.images} "
-        "--pdf {output.pdf} --png {output.png}"
+        STAGE
 
 
 rule tabulate_difficulty:
@@ -144,24 +100,17 @@ rule tabulate_difficulty:
         scores=score_files,
         manifest=lambda wildcards: scored_file(wildcards, "manifest.parquet"),
         facts=lambda wildcards: scored_file(wildcards, "manifest.json"),
-        printed=os.path.relpath(Path(workflow.basedir) / "workflow/paper/reported-text.csv"),
+        printed=in_paper("reported-text.csv"),
     output:
         tex="results/tables/{scored}.tex",
         csv="results/tables/{scored}.csv",
-        record="results/records/tabulate_difficulty-{scored}.json",
     log:
         "results/logs/tabulate_difficulty-{scored}.log",
-    conda:
-        "../../envs/report.yaml"
-    resources:
-        mem_mb=scaled(1000),
-        runtime=scaled(10),
+    localrule: True
     params:
-        settings=tabulate_difficulty_settings,
-        code=stage_code("tabulate_difficulty"),
+        **stage("tabulate_difficulty", tabulate_difficulty_settings),
     shell:
-        "python -m fossil tabulate_difficulty --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
-        "--scores {input.scores} --manifest {input.manifest} --facts {input.facts} --printed {input.printed} --tex {output.tex} --csv {output.csv}"
+        STAGE
 
 
 rule tabulate_operating_point:
@@ -170,27 +119,13 @@ rule tabulate_operating_point:
     output:
         tex="results/tables/operating-point.tex",
         csv="results/tables/operating-point.csv",
-        record="results/records/tabulate_operating_point.json",
     log:
         "results/logs/tabulate_operating_point.log",
-    conda:
-        "../../envs/report.yaml"
-    resources:
-        mem_mb=scaled(1000),
-        runtime=scaled(10),
+    localrule: True
     params:
-        settings=as_json(
-            table="operating-point",
-            title=f"{dataset_description(CONFIG, DATASET)}: operating points",
-            block=IMAGE_STUDIES[INTERNAL][0],
-            recall=IMAGES.operating_recall,
-            notes=operating_point_notes(CONFIG),
-        ),
-        code=stage_code("tabulate_operating_point"),
-        labels=LABELS,
+        **stage("tabulate_operating_point", tabulate_operating_point_settings),
     shell:
-        "python -m fossil tabulate_operating_point --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
-        "--metrics {input.metrics} --tex {output.tex} --csv {output.csv}"
+        STAGE
 
 
 rule tabulate_tuning:
@@ -198,28 +133,19 @@ rule tabulate_tuning:
         trials=f"results/metrics/{DATASET}-trials.parquet",
         internal=f"results/metrics/{INTERNAL}.parquet",
         chosen=chosen_options,
-        printed=os.path.relpath(Path(workflow.basedir) / "workflow/paper/reported.csv"),
+        printed=in_paper("reported.csv"),
     output:
         top_tex="results/tables/proxy-top3.tex",
         top_csv="results/tables/proxy-top3.csv",
         options_tex="results/tables/tuning.tex",
         options_csv="results/tables/tuning.csv",
-        record="results/records/tabulate_tuning.json",
     log:
         "results/logs/tabulate_tuning.log",
-    conda:
-        "../../envs/report.yaml"
-    resources:
-        mem_mb=scaled(1000),
-        runtime=scaled(10),
+    localrule: True
     params:
-        settings=tabulate_tuning_settings,
-        code=stage_code("tabulate_tuning"),
-        labels=LABELS,
+        **stage("tabulate_tuning", tabulate_tuning_settings),
     shell:
-        "python -m fossil tabulate_tuning --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
-        "--trials {input.trials} --internal {input.internal} --chosen {input.chosen} --printed {input.printed} "
-        "--top-tex {output.top_tex} --top-csv {output.top_csv} --options-tex {output.options_tex} --options-csv {output.options_csv}"
+        STAGE
 
 
 rule synthetic:

@@ -9,27 +9,21 @@ rule make_synthetic:
     output:
         problems=expand("data/processed/synthetic/{problem}.parquet", problem=PROBLEMS),
         descriptions=expand("data/processed/synthetic/{problem}.json", problem=PROBLEMS),
-        record="results/records/make_synthetic.json",
     log:
         "results/logs/make_synthetic.log",
     priority: 3
-    conda:
-        "../../envs/report.yaml"
     resources:
-        mem_mb=scaled(1000),
-        runtime=scaled(10),
+        **scaled(mem_mb=1000, runtime=10),
     params:
-        settings=as_json(problems=PROBLEMS, seeds=SYNTHETIC.seeds),
-        code=stage_code("make_synthetic"),
+        **stage("make_synthetic", {"problems": PROBLEMS, "seeds": SYNTHETIC.seeds}),
     shell:
-        "python -m fossil make_synthetic --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
-        "--problems {output.problems} --descriptions {output.descriptions}"
+        STAGE
 
 
 rule train_stacked:
     input:
+        group_descriptions,
         problems=ancient(group_problems),
-        descriptions=group_descriptions,
     output:
         predictions="results/synthetic/{job_group}/predictions.parquet",
         history="results/synthetic/{job_group}/history.parquet",
@@ -39,17 +33,12 @@ rule train_stacked:
     wildcard_constraints:
         job_group=one_of(name for name in JOB_GROUPS if not name.startswith("sensitivity-")),
     priority: 2
-    conda:
-        "../../envs/train.yaml"
     resources:
-        mem_mb=scaled(2000),
-        runtime=scaled(60),
+        **scaled(mem_mb=2000, runtime=60),
     params:
-        settings=train_stacked_settings,
-        code=train_stacked_code,
+        **stage("train_stacked", train_stacked_settings, modules=group_modules),
     shell:
-        "python -m fossil train_stacked --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
-        "--problems {input.problems} --predictions {output.predictions} --history {output.history}"
+        STAGE
 
 
 # The grid's jobs come first, since most is made of them afterwards, one thing after another.

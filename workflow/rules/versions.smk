@@ -16,20 +16,13 @@ rule extract_headline:
         headline="results/version/headline.json",
         rows="results/version/headline.csv",
         verdicts="results/version/verdicts.csv",
-        record="results/records/extract_headline.json",
     log:
         "results/logs/extract_headline.log",
-    conda:
-        "../../envs/report.yaml"
-    resources:
-        mem_mb=scaled(1000),
-        runtime=scaled(10),
+    localrule: True
     params:
-        settings=as_json(metrics=["auc", "balanced_accuracy", "recall"]),
-        code=stage_code("extract_headline"),
+        **stage("extract_headline", {"metrics": ["auc", "balanced_accuracy", "recall"]}),
     shell:
-        "python -m fossil extract_headline --settings {params.settings:q} --code {params.code} --record {output.record} --log {log} "
-        "--tables {input.tables} --ledger {input.ledger} --headline {output.headline} --rows {output.rows} --verdicts {output.verdicts}"
+        STAGE
 
 
 rule publish:
@@ -39,41 +32,18 @@ rule publish:
         headline=rules.extract_headline.output.headline,
     log:
         "results/logs/publish_results.log",
-    conda:
-        "../../envs/versions.yaml"
-    resources:
-        mem_mb=scaled(1000),
-        runtime=scaled(1440),
+    localrule: True
     params:
-        settings=as_json(
-            configuration=CONFIG.model_dump(mode="json", exclude={"publish"}),
-            facts=list(study_facts(CONFIG).items()),
-            warning=PHANTOM_SENTENCE if is_drawn(CONFIG) else "",
-            trainings=training_groups(),
-            own=OWN_FILES,
-            withheld=[] if CONFIG.publish.own_images else expand("data/processed/{dataset}", dataset=OWN_DATA),
-            showing=[
-                *(f"results/figures/dataset-{in_print(name)}.{kind}" for name in OWN_DATA for kind in ("pdf", "png")),
-                "results/paper/paper.pdf",
-            ],
-            allow_uncommitted=CONFIG.publish.allow_uncommitted,
-        ),
-        results=lambda wildcards: "results",
-        lock="envs/requirements.lock",
+        **stage("publish_results", publish_settings, paths=publish_paths),
     shell:
-        "python -m fossil publish_results --settings {params.settings:q} --log {log} --targets {input.targets} "
-        "--metrics {input.metrics} --headline {input.headline} --results {params.results} --lock {params.lock}"
+        STAGE
 
 
 rule restore:
     log:
         "results/logs/restore_results.log",
-    conda:
-        "../../envs/versions.yaml"
-    resources:
-        mem_mb=scaled(1000),
-        runtime=scaled(1440),
+    localrule: True
     params:
-        settings=as_json(),
+        **stage("restore_results", {}),
     shell:
-        "python -m fossil restore_results --settings {params.settings:q} --log {log}"
+        STAGE
