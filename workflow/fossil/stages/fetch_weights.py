@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Literal
 
@@ -21,10 +20,8 @@ def run(settings: Settings, *, file: list[Path], weights: Path, description: Pat
     """Write the tensors, and what they are: origin, licence, hash and the input that timm says the backbone expects.
 
     ``file`` names the file of source "file", and nothing for the others. What comes from the hub lies in a folder
-    ``hub`` beside ``weights``, so that a failed or killed download goes on.
+    ``hub`` next to ``weights``, so that a failed or killed download resumes.
     """
-    # huggingface_hub reads this when it is imported, which timm does.
-    os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
     import timm
 
     from fossil.training.backbone import BackboneError, require_fit

@@ -16,7 +16,7 @@ from timm.models import PretrainedCfg, get_pretrained_cfg
 from torch import Tensor
 
 from fossil.config import PACKAGED_BACKBONES
-from fossil.data.downloads.hub import HubFile, NoFileError, fetch_hub_file
+from fossil.data.downloads.hub import fetch_hub_file
 from fossil.runtime.files import sha256
 from fossil.training.backbone import BackboneError, read_tensors, require_fit, say_unknown
 
@@ -47,14 +47,14 @@ def from_package(name: str) -> Pretrained:
     return Pretrained(tensors, {"package": _PACKAGE, "package_version": version(_PACKAGE), "licence": licence})
 
 
-def from_hub(name: str, *, cache: Path, endpoint: str | None = None, pause: float = 1.0) -> Pretrained:
-    """Take a backbone's published weights from the hub; see :func:`fossil.data.downloads.hub.fetch_hub_file`.
+def from_hub(name: str, *, cache: Path) -> Pretrained:
+    """Download a backbone's published weights from the hub; see :func:`fossil.data.downloads.hub.fetch_hub_file`.
 
     Raises
     ------
     BackboneError
         If timm has no such model, or knows no weights of it on the hub; names similar ones.
-    HubError
+    DownloadError
         If the hub does not give them.
     """
     published = _published(name)
@@ -66,7 +66,7 @@ def from_hub(name: str, *, cache: Path, endpoint: str | None = None, pause: floa
             f"with weights: {', '.join(similar)}"
         )
     names = (published.hf_hub_filename,) if published.hf_hub_filename else _NAMES_ON_THE_HUB
-    file = _first(published.hf_hub_id, names, cache=cache, endpoint=endpoint, pause=pause)
+    file = fetch_hub_file(published.hf_hub_id, names, cache=cache)
     origin = {
         "hub_id": published.hf_hub_id,
         "revision": file.revision,
@@ -144,14 +144,3 @@ def _published(name: str) -> PretrainedCfg:
         return get_pretrained_cfg(name, allow_unregistered=False)
     except RuntimeError as error:
         raise BackboneError(f"{say_unknown(name)} ({error})") from None
-
-
-def _first(repository: str, names: tuple[str, ...], **options: Any) -> HubFile:
-    """Fetch the first of some files that is there; the complaint is about the first."""
-    missing: NoFileError | None = None
-    for name in names:
-        try:
-            return fetch_hub_file(repository, name, **options)
-        except NoFileError as error:
-            missing = missing or error
-    raise missing

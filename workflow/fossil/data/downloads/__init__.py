@@ -1,1 +1,1 @@
-"""Downloads of data sets and weights."""
+"""Downloads of data sets and weights: one downloader, and a module for each source."""

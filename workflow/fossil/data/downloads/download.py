@@ -1,198 +1,274 @@
-"""Fetch one file from several sources: verified, resumed after a cut, and never in part under its final name.
+"""Download one file from several sources: resumed after a cut, verified, and never in part under its final name.
 
-pooch, which does most of this, starts a download anew after every cut and has one source a file.
+Range requests follow RFC 9110, sections 13 and 14. pooch, which does most of this, does not resume.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple, TypeVar
 
-from filelock import FileLock, Timeout
+import requests
+from filelock import FileLock
+from urllib3.exceptions import HTTPError
 
-from fossil.data.downloads.disk import require_space
-from fossil.data.downloads.http_answers import CutError, Patience, RefusedError, WrongError
-from fossil.data.downloads.transfer import discard, size_of, transfer
-from fossil.runtime.files import sha256
-from fossil.runtime.logs import logger
+from fossil.runtime.files import read_json, sha256, write_json
+from fossil.runtime.logs import byte_progress, logger
+
+Result = TypeVar("Result")
+
+TIMEOUT = 60.0
+"""Seconds to wait for a connection, and for the next bytes."""
+
+FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
+"""Seconds before the second request, doubled before each further one."""
+
+TRIES = 6
+"""A source is given up after so many requests in a row that bring no further byte."""
+
+# Some hosts refuse the default name of a Python library. A compressed answer would have no ranges of the file's bytes.
+_HEADERS = {"User-Agent": "fossil", "Accept-Encoding": "identity"}
+_CONNECTION_ERRORS = (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError, HTTPError)
 
 
 class DownloadError(RuntimeError):
-    """A file could not be had, or one that is there is another; the message says what to do."""
+    """The file is not available, or another one is in its place. The message says what to do."""
 
 
-class NoSourceError(DownloadError):
-    """No source gave the file; the message lists what each of them answered, and how to place the file by hand."""
+class DiskFullError(OSError):
+    """The disk has too little room. The message names the folder and what to do."""
+
+
+class SourceError(Exception):
+    """A source does not give the file, and asking again does not help; ``status`` is that of its answer."""
+
+    def __init__(self, message: str, *, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class CutError(SourceError):
+    """The connection broke or stalled, or the server was busy: asking again may help."""
+
+
+class WrongBytesError(SourceError):
+    """The bytes are not those of the file."""
 
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file that others publish.
-
-    Attributes
-    ----------
-    name : str
-        Its name.
-    urls : tuple of str
-        Sources, in the order in which they are asked.
-    page : str
-        Web page from which a person can download it.
-    size : int, optional
-        Bytes.
-    sha256 : str, optional
-        Hash of its bytes, in hex.
-    check : callable, optional
-        Takes the downloaded file's path and raises ValueError where the content cannot be right.
-    """
+    """A published file: its sources in the order of preference, and the web page for a download by hand."""
 
     name: str
     urls: tuple[str, ...]
     page: str
     size: int | None = None
     sha256: str | None = None
-    check: Callable[[Path], None] | None = None
-
-    def by_hand(self, path: Path) -> str:
-        """Say how to place the file at ``path`` by hand."""
-        facts = [
-            *([f"{self.size} bytes"] if self.size is not None else []),
-            *([f"sha256 {self.sha256}"] if self.sha256 else []),
-        ]
-        known = f" ({', '.join(facts)})" if facts else ""
-        return f"download {self.name}{known} from {self.page}, put it at {path.absolute()} and run again"
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Fetched:
-    """Where a file came from (a URL, or "already there") and its sha256."""
+class Fetched(NamedTuple):
+    """Where a file came from (a URL or "already there"), and its SHA-256."""
 
     source: str
     sha256: str
 
 
-def fetch(file: RemoteFile, path: Path, *, patience: Patience | None = None) -> Fetched:
-    """Bring a file to ``path``.
+def fetch(file: RemoteFile, path: Path) -> Fetched:
+    """Download a file to ``path``, or verify the file that is there already.
 
-    A download that was cut or killed is gone on with from ``path`` with the suffix ``.partial``. A second process that
-    wants the same file waits for the first.
-
-    Parameters
-    ----------
-    file : RemoteFile
-        What is wanted.
-    path : Path
-        Where it goes. What is there already is verified and never replaced.
-    patience : Patience, optional
-        Time-outs and retries.
+    The bytes of a cut or killed download stay in ``path`` with the suffix ``.partial``; the next call resumes it. A
+    second process that wants the same file waits for the first. A source that sends wrong bytes is asked twice.
 
     Raises
     ------
-    NoSourceError
-        No source gave it. A source that sends wrong bytes is asked once anew, then the next one is asked.
     DownloadError
-        A file is at ``path`` that is not this one.
+        No source gave the file, or another one is at ``path``. The message lists every answer and says what to do.
     DiskFullError
-        No room, before or while downloading.
+        The disk has less room than the file needs.
     """
     partial = path.with_name(f"{path.name}.partial")
+    facts = f" ({file.size} bytes, sha256 {file.sha256})" if file.sha256 else ""
+    by_hand = f"download {file.name}{facts} from {file.page}, put it at {path.absolute()} and run again"
+    answers = []
     with locked(path):
-        there = present(file, path)
-        if there is not None:
-            return there
-        if file.size is not None:
-            require_space(path.parent, file.size - size_of(partial), purpose=f"{file.name}: the download")
-        answers = []
+        if path.exists():
+            try:
+                return Fetched("already there", verify(file, path))
+            except WrongBytesError as error:
+                message = f"{path}: this is not {file.name} as published: {error}. Remove it, or {by_hand}"
+                raise DownloadError(message) from error
         for url in file.urls:
             try:
-                digest = _ask(file, url, partial, patience or Patience())
-            except (CutError, RefusedError, WrongError) as error:
+                digest = _fetch_from(file, url, partial)
+            except SourceError as error:
                 logger.warning("%s: %s gave up: %s", file.name, url, error)
                 answers.append(f"{url}: {error}")
                 continue
             partial.replace(path)
-            discard(partial)
+            _discard(partial)
             logger.info("%s: downloaded from %s, sha256 %s", file.name, url, digest)
             return Fetched(url, digest)
-        raise NoSourceError("\n".join([f"No source gave {file.name}.", *answers, f"By hand: {file.by_hand(path)}."]))
-
-
-def present(file: RemoteFile, path: Path) -> Fetched | None:
-    """Verify what is at ``path``; None where nothing is.
-
-    Raises
-    ------
-    DownloadError
-        What is there is not the file.
-    """
-    if not path.exists():
-        return None
-    try:
-        return Fetched("already there", verify(file, path))
-    except WrongError as error:
-        raise DownloadError(
-            f"{path}: this is not {file.name} as published: {error}. It is left as it is. Remove it to have it "
-            f"downloaded; or {file.by_hand(path)}"
-        ) from error
+    raise DownloadError("\n".join([f"No source gave {file.name}.", *answers, f"By hand: {by_hand}."]))
 
 
 def verify(file: RemoteFile, path: Path) -> str:
-    """Hash what is at ``path``.
-
-    Raises
-    ------
-    WrongError
-        It is not the file; says by what it differs.
-    """
-    if file.size is not None and size_of(path) != file.size:
-        raise WrongError(f"it has {size_of(path)} bytes, expected {file.size}")
+    """Return the SHA-256 of the file at ``path``; raise WrongBytesError unless size and hash are right."""
+    if file.size not in {None, path.stat().st_size}:
+        raise WrongBytesError(f"it has {path.stat().st_size} bytes, expected {file.size}")
     digest = sha256(path)
-    if file.sha256 is not None and digest != file.sha256:
-        raise WrongError(f"its sha256 is {digest}, expected {file.sha256}")
-    if file.check is not None:
-        try:
-            file.check(path)
-        except ValueError as error:
-            raise WrongError(str(error)) from error
+    if file.sha256 not in {None, digest}:
+        raise WrongBytesError(f"its sha256 is {digest}, expected {file.sha256}")
     return digest
 
 
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Keep other processes from making the same file; they wait. A killed process leaves no lock held."""
+def ask(url: str, read: Callable[[requests.Response], Result], *, headers: Mapping[str, str]) -> Result:
+    """Return what ``read`` takes from a server's answer, after retries; raise SourceError where there is none."""
+
+    def once() -> Result:
+        with _answer(url, headers) as response:
+            return read(response)
+
+    return _persist(once, url, size=lambda: 0)
+
+
+def locked(path: Path) -> FileLock:
+    """Return a lock that keeps other processes from writing the same file; a killed process releases it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(path.with_name(f".{path.name}.lock"))
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        logger.info("%s: another process is making it; waiting until that ends", path)
-        lock.acquire()
-    try:
-        yield
-    finally:
-        lock.release()
+    return FileLock(path.with_name(f".{path.name}.lock"))
 
 
-def _ask(file: RemoteFile, url: str, partial: Path, patience: Patience) -> str:
-    """Ask one source, and once anew where its bytes are wrong; gives the hash."""
-    try:
-        return _ask_once(file, url, partial, patience)
-    except WrongError as error:
-        logger.warning("%s: wrong bytes from %s: %s; once anew", file.name, url, error)
-    try:
-        return _ask_once(file, url, partial, patience)
-    except WrongError as error:
-        raise WrongError(f"wrong bytes, twice: {error}") from error
+def require_space(folder: Path, needed: int, *, purpose: str) -> None:
+    """Raise DiskFullError unless the disk of a folder, which may not exist yet, has ``needed`` bytes free."""
+    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    free = shutil.disk_usage(existing).free
+    if free < needed:
+        raise DiskFullError(f"{purpose} needs {needed} bytes in {folder}, which has {free}; make room, then run again")
 
 
-def _ask_once(file: RemoteFile, url: str, partial: Path, patience: Patience) -> str:
-    has_hash = file.sha256 is not None
+def _fetch_from(file: RemoteFile, url: str, partial: Path) -> str:
+    """Download from one source, once more where its bytes are wrong, and return the hash."""
+    for is_last in (False, True):
+        try:
+            _persist(lambda: _receive(file, url, partial), url, size=lambda: _size(partial))
+            return verify(file, partial)
+        except WrongBytesError as error:
+            _discard(partial)
+            if is_last:
+                raise WrongBytesError(f"wrong bytes, twice: {error}") from error
+            logger.warning("%s: wrong bytes from %s: %s; once more", file.name, url, error)
+    raise AssertionError
+
+
+def _persist(action: Callable[[], Result], what: str, *, size: Callable[[], int]) -> Result:
+    """Repeat an action while it raises CutError, until ``TRIES`` calls in a row do not let ``size`` grow."""
+    best, vain = size(), 0
+    while True:
+        try:
+            return action()
+        except CutError as error:
+            vain = 0 if size() > best else vain + 1
+            best = max(best, size())
+            if vain == TRIES:
+                kept = f"{size()} bytes are kept: run again to resume"
+                raise CutError(f"{error} (given up after {vain} tries in a row; {kept})") from error
+            wait = min(FIRST_WAIT * 2 ** max(vain - 1, 0), LONGEST_WAIT)
+            logger.warning("%s: %s; next request in %.0f s", what, error, wait)
+            time.sleep(wait)
+
+
+def _receive(file: RemoteFile, url: str, partial: Path) -> None:
+    """Append the bytes that one connection brings."""
+    version = _version_of(partial, url)
+    # Without a hash, only the server's version of the file shows that the pieces belong together.
+    have = _size(partial) if file.sha256 or version else 0
+    if have and have == file.size:
+        return
+    headers = {"Range": f"bytes={have}-"} if have else {}
+    if have and version:
+        headers["If-Range"] = version
+    with _answer(url, {**file.headers, **headers}) as response, byte_progress(file.name) as show:
+        start, total = _content(response, have)
+        if not start:
+            _discard(partial)
+        elif version != (_version(response) or version):
+            raise WrongBytesError("it has changed since the first request")
+        if file.size is not None and total not in {None, file.size}:
+            kind = response.headers.get("Content-Type")
+            raise WrongBytesError(f"it has {total} bytes ({kind}), expected {file.size}")
+        end = total if file.size is None else file.size
+        if end is not None:
+            require_space(partial.parent, end - start, purpose=f"{file.name}: the download")
+        write_json(_note(partial), {"url": url, "version": _version(response) or version})
+        with partial.open("ab") as output:
+            # A full read would wait for a whole block, however slowly it comes; read1 returns what has arrived.
+            while block := response.raw.read1(1 << 18, decode_content=False):
+                output.write(block)
+                output.flush()
+                show(output.tell(), end)
+                if end is not None and output.tell() > end:
+                    raise WrongBytesError(f"it has more than {end} bytes")
+        if end is not None and _size(partial) < end:
+            raise CutError(f"it ended after {_size(partial)} of {end} bytes")
+
+
+@contextmanager
+def _answer(url: str, headers: Mapping[str, str]) -> Iterator[requests.Response]:
+    """Yield the answer to a GET request; raise CutError where asking again may help, else SourceError."""
     try:
-        transfer(url, partial, name=file.name, size=file.size, has_hash=has_hash, patience=patience)
-        return verify(file, partial)
-    except WrongError:
-        discard(partial)
-        raise
-    except CutError as error:
-        raise CutError(f"{error} (given up after {patience.tries} tries in a row)") from error
+        with requests.get(url, headers={**_HEADERS, **headers}, stream=True, timeout=TIMEOUT) as response:
+            status = response.status_code
+            if status in {408, 425, 429} or status >= 500:
+                raise CutError(f"{status} {response.reason}", status=status)
+            if status not in {200, 206, 416}:
+                raise SourceError(f"{status} {response.reason}", status=status)
+            yield response
+    except _CONNECTION_ERRORS as error:
+        raise CutError(str(error)) from error
+    except requests.RequestException as error:
+        raise SourceError(str(error)) from error
+
+
+def _content(response: requests.Response, have: int) -> tuple[int, int | None]:
+    """Return the first byte that the answer brings and the size of the whole file, None where it is unknown."""
+    if response.status_code == requests.codes.ok:
+        length = response.headers.get("Content-Length", "")
+        return 0, int(length) if length.isdigit() and "Transfer-Encoding" not in response.headers else None
+    given = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range", ""))
+    if given is None or int(given[1]) != have:
+        raise WrongBytesError(f"it has no bytes from {have} on: {response.status_code} {response.reason}")
+    return have, None if given[2] == "*" else int(given[2])
+
+
+def _version(response: requests.Response) -> str | None:
+    """Return a strong ETag or the date of the last change, which If-Range may hold (RFC 9110, section 13.1.5)."""
+    etag = response.headers.get("ETag", "")
+    return etag if etag.startswith('"') else response.headers.get("Last-Modified")
+
+
+def _version_of(partial: Path, url: str) -> str | None:
+    """Return the version of the file whose first bytes are in ``partial``, None where another URL sent them."""
+    try:
+        note = read_json(_note(partial))
+        return note["version"] if note["url"] == url else None
+    except (FileNotFoundError, ValueError, TypeError, KeyError):
+        return None
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _note(partial: Path) -> Path:
+    return partial.with_name(f"{partial.name}.json")
+
+
+def _discard(partial: Path) -> None:
+    partial.unlink(missing_ok=True)
+    _note(partial).unlink(missing_ok=True)
