@@ -77,9 +77,7 @@ class MsldV2Dataset(Strict):
         strict=False,
         description="Folder in which, at any depth, the folds are. Where it is set, nothing is downloaded.",
     )
-    download: bool = Field(
-        False, description="Download it from Kaggle: non-commercial use only, CC BY-NC-SA."
-    )
+    download: bool = Field(False, description="Download it from Kaggle: non-commercial use only, CC BY-NC-SA.")
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = Field(
         None,
         description="Hash that the downloaded files must have together, as the record of the download has it. null: "
