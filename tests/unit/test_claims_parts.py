@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -52,6 +53,20 @@ def test_every_row_that_is_compared_must_be_beyond_chance_and_their_number_is_no
     assert part.on_runs(measured(runs)).verdict == HELD
     runs["erm"] = 0.8 + EIGHT - np.array([0.1, -0.02, 0.03, -0.01, 0.05, -0.03, 0.02, -0.04])
     assert part.on_runs(measured(runs)).verdict == DIRECTION
+
+
+def test_the_studys_level_decides_what_is_beyond_chance_unless_the_claim_names_one() -> None:
+    # Eight pairs of one sign: p = .0078; the deviations of the two rows differ with p far below .05 and above 1e-9.
+    evidence = measured({"fossil": 0.8 + EIGHT, "erm": 0.7 + EIGHT / 2})
+    strict = replace(evidence, statistics=STATISTICS.model_copy(update={"alpha": 0.005}))
+    assert Better(**BETTER).on_runs(evidence).verdict == HELD
+    assert Better(**BETTER).on_runs(strict).verdict == DIRECTION
+    assert Better(**BETTER, p_below=0.05).on_runs(strict).verdict == HELD
+    steadier = {"fossil": 0.8 + np.roll(EIGHT, 3) / 5, "erm": 0.7 + EIGHT}
+    spread = Spread(kind="spread", table=TABLE, metric="balanced_accuracy", row=["FOSSIL"], than=[["ERM"]])
+    assert spread.on_runs(measured(steadier)).verdict == HELD
+    level = STATISTICS.model_copy(update={"alpha": 1e-9})
+    assert spread.on_runs(replace(measured(steadier), statistics=level)).verdict == DIRECTION
 
 
 def test_with_five_runs_no_data_could_be_beyond_chance_and_the_answer_says_so() -> None:

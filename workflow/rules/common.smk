@@ -12,6 +12,7 @@ PACKAGE_ROOT = str(Path(workflow.basedir) / "workflow")
 if PACKAGE_ROOT not in sys.path:
     sys.path.insert(0, PACKAGE_ROOT)
 
+from fossil.claims.measured import absent_tables, measured_tables, protocols
 from fossil.config import BASELINE, DATASETS, METHODS, PHANTOM_POSITIVE, PHANTOMS, ConfigError, read_typed
 from fossil.design.comparisons import Row
 from fossil.design.checks import load_config
@@ -32,7 +33,6 @@ from fossil.pipeline.command import STAGE, as_json, stage
 from fossil.runtime.digest import code_digest, listing_digest, table_digest
 from fossil.design.plan import plan_images
 from fossil.reporting.catalogue import figures, tables
-from fossil.reporting.catalogue_claims import absent_tables, claimed_tables, protocols
 from fossil.reporting.catalogue_images import dataset_description, difficulty_description, operating_point_notes
 from fossil.reporting.study_facts import PHANTOM_SENTENCE, is_drawn, study_facts
 

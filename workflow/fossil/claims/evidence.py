@@ -71,7 +71,7 @@ class Evidence:
     tuning: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["trial_auc", "test_auc"]))
 
     def why_not(self, table: str) -> str:
-        """Say why nothing of a table of the paper was measured; "" where something was."""
+        """Return why nothing of a table of the paper was measured; "" where something was."""
         if table in self.absent:
             return self.absent[table]
         if table == SWEEP:
@@ -82,37 +82,37 @@ class Evidence:
         return "the images are phantom, which says nothing of the paper's" if scenario in PHANTOMS else ""
 
     def protocol(self, table: str) -> str:
-        """Say how the runs of a table differ from the paper's protocol; "" where they do not."""
+        """Return how the runs of a table differ from the paper's protocol; "" where they do not."""
         return self.protocols.get(table, "")
 
     def blocks(self, table: str, ratio: str, rows: Sequence[RowName], *, as_printed: bool = False) -> list[Block]:
-        """Find blocks with all these rows of the paper: those of all seeds first, or as printed those of its seeds."""
-        found = [
+        """Return the blocks with all these rows: those of all seeds first, or as printed those of the paper's seeds."""
+        blocks = [
             block
             for block in self.tables[table].blocks
-            if block.printed_ratio == ratio and all(row_of(block, who) is not None for who in rows)
+            if block.printed_ratio == ratio and all(row_of(block, name) is not None for name in rows)
         ]
-        return sorted(found, key=lambda block: (block.seeds is None) == as_printed)
+        return sorted(blocks, key=lambda block: (block.seeds is None) == as_printed)
 
     def values(self, table: str, block: Block, rows: Sequence[Row], metric: str) -> NDArray[np.float64]:
-        """Values of one metric, shape (runs, rows); NaN where a run failed or lacks."""
-        found = self._of_block(table, block)
-        if metric not in found.index.get_level_values("metric"):
+        """Return the values of one metric, shape (runs, rows); NaN where a run failed or is missing."""
+        values = self._of_block(table, block)
+        if metric not in values.index.get_level_values("metric"):
             return np.full((0, len(rows)), np.nan)
-        return found.loc[metric][[row.key for row in rows]].to_numpy()
+        return values.loc[metric][[row.key for row in rows]].to_numpy()
 
     def _of_block(self, table: str, block: Block) -> pd.DataFrame:
-        """All values of a block, read once: by metric and run, a column a row."""
+        """Return all values of a block, read once: by metric and run, one column per row."""
         place = (table, block.name)
         if place not in self._read:
-            mine = self.metrics[self.metrics["study"] == self.tables[table].study]
+            runs = self.metrics[self.metrics["study"] == self.tables[table].study]
             keys = [row.key for row in block.rows]
-            there = set(map(row_key, mine["scenario"], mine["method"], mine["variant"]))
-            if there.isdisjoint(keys):
+            trained = set(map(row_key, runs["scenario"], runs["method"], runs["variant"]))
+            if trained.isdisjoint(keys):
                 index = pd.MultiIndex.from_tuples([], names=["metric", "fold", "seed"])
                 self._read[place] = pd.DataFrame(index=index, columns=keys, dtype=float)
             else:
-                self._read[place] = run_values(mine, keys=keys, seeds=block.seeds, names=None, allow_missing=True)
+                self._read[place] = run_values(runs, keys=keys, seeds=block.seeds, names=None, allow_missing=True)
         return self._read[place]
 
     def pairs(self, table: str, block: Block, first: Row, second: Row, metric: str) -> Pairs:
@@ -141,6 +141,6 @@ class Evidence:
         )
 
 
-def row_of(block: Block, who: RowName) -> Row | None:
-    """Find the first row of a block that the paper's table has under this name; None where there is none."""
-    return next((row for row in block.rows if (row.printed, row.printed_variant) == who), None)
+def row_of(block: Block, name: RowName) -> Row | None:
+    """Return the first row of a block that the paper's table has under this name; None where there is none."""
+    return next((row for row in block.rows if (row.printed, row.printed_variant) == name), None)

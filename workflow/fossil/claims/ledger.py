@@ -1,4 +1,4 @@
-"""The ledger: what the paper says, in words, numbers and statements, against what was found."""
+"""The ledger: what the paper says, in words, numbers and statements, against what was measured."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COLUMNS = [
 
 NUMBER, CLAIM, CHECK, STATEMENT = "number", "claim", "check", "statement"
 
-Part = Annotated[
+ClaimPart = Annotated[
     Better
     | NotWorse
     | Difference
@@ -67,7 +67,7 @@ class Claim(Strict):
     line: Annotated[int, Field(ge=1)]
     place: str
     claim: str
-    parts: Annotated[list[Part], Field(min_length=1)]
+    parts: Annotated[list[ClaimPart], Field(min_length=1)]
     note: str = ""
 
 
@@ -97,7 +97,7 @@ def read_claims(path: Path) -> list[Claim]:
 
 
 def read_ledger(path: Path) -> pd.DataFrame:
-    """Read a ledger that was written (CSV), with what the paper prints as text."""
+    """Read a ledger (CSV), with what the paper prints as text."""
     return pd.read_csv(path, dtype=dict.fromkeys(("reported", "reported_std", "imbalance_ratio"), str))
 
 
@@ -110,7 +110,7 @@ def judge(
     text: pd.DataFrame,
     theory: pd.DataFrame,
 ) -> pd.DataFrame:
-    """Make the ledger.
+    """Judge every claim, check, statement and number of the paper.
 
     Parameters
     ----------
@@ -172,15 +172,15 @@ def _statement_row(statement: dict[str, Any]) -> dict[str, Any]:
 
 
 def _number_row(number: dict[str, Any]) -> dict[str, Any]:
-    who = " ".join(filter(None, [number["method"], number["variant"]]))
+    row = " ".join(filter(None, [number["method"], number["variant"]]))
     ratio = f" at {number['imbalance_ratio']}:1" if number["imbalance_ratio"] else ""
-    name = "-".join(filter(None, [number["table"], number["imbalance_ratio"], who, number["metric"]]))
+    name = "-".join(filter(None, [number["table"], number["imbalance_ratio"], row, number["metric"]]))
     shared = {name: number[name] for name in COLUMNS if name in number and name not in ("reported", "line")}
     return {
         **shared,
         **{"kind": NUMBER, "id": name.lower().replace(" ", "-"), "place": f"table {number['table']}"},
         "line": int(number["line"]),
-        "claim": f"{who}{ratio}: {number['metric'].replace('_', ' ')}",
+        "claim": f"{row}{ratio}: {number['metric'].replace('_', ' ')}",
         "reported": number["reported"],
         "measured": number["measured"] if number["n"] else np.nan,
         "measured_verdict": number["verdict"],

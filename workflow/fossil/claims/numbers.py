@@ -10,7 +10,7 @@ import pandas as pd
 
 from fossil.claims.evidence import Evidence, row_of
 from fossil.claims.measured import SWEEP
-from fossil.claims.reported import RowName, reported_number
+from fossil.claims.reported import PAPER_LEVEL, RowName, reported_number
 from fossil.claims.verdicts import BEYOND, EMPTY, NOT_RUN, OTHER_SIDE, SAME_SIDE, WITHIN_1, WITHIN_2
 from fossil.design.candidates import Candidate, Search, option_at
 from fossil.design.comparisons import Block, Row
@@ -23,22 +23,19 @@ NUMBER_COLUMNS = [
     *("nearest", "nearest_row", "how"),
 ]
 
-ALPHA = 0.05
-"""The level at which the paper calls a difference significant."""
-
 _P_METRICS = {
     "p_wilcoxon": ("balanced_accuracy", "p_wilcoxon"),
     "p_permutation": ("balanced_accuracy", "p_permutation"),
     "p_aurc": ("area_under_regret_curve", "p_wilcoxon"),
 }
-_PRINTED_REFERENCE: dict[str, RowName] = {
+_REFERENCES: dict[str, RowName] = {
     "synthetic-results": ("FOSSIL (ours)", ""),
     "difficulty-defs": ("Softmax", ""),
     "final-tuning": ("FOSSIL", "tuned"),
 }
 """The row that the p-values of a table compare with."""
 
-_PRINTED_AS_ERROR = ("synthetic-results", "synthetic-main", "robustness-difficulty", "difficulty-defs")
+_REGRET_IS_ERROR = ("synthetic-results", "synthetic-main", "robustness-difficulty", "difficulty-defs")
 """Tables whose dynamic regret is 1 - balanced accuracy within .02."""
 
 _OPTIONS = {
@@ -56,9 +53,9 @@ _SCHEDULES = {"linear": "linear_decay", "exp": "exponential_decay"}
 
 
 def judge_numbers(reported: pd.DataFrame, evidence: Evidence) -> pd.DataFrame:
-    """Hold every reported number against the mean of the runs of its cell.
+    """Compare every reported number with the mean of the runs of its cell.
 
-    Where several rows are readings of one row of the paper, the number is held against the first of them in the block
+    Where several rows are readings of one row of the paper, the number is compared with the first of them in the block
     that has the paper's number of seeds, and ``nearest`` is that of all of them which comes closest.
 
     Parameters
@@ -82,32 +79,32 @@ def judge_numbers(reported: pd.DataFrame, evidence: Evidence) -> pd.DataFrame:
 
 
 def _judge(entry: dict[str, str], evidence: Evidence) -> dict[str, Any]:
-    shown = {key: entry[key] for key in ("table", "line", "imbalance_ratio", "method", "variant", "metric")}
-    shown |= {"reported": entry["mean"], "reported_std": entry["std"], "verdict": NOT_RUN, "n": 0}
+    cell = {key: entry[key] for key in ("table", "line", "imbalance_ratio", "method", "variant", "metric")}
+    cell |= {"reported": entry["mean"], "reported_std": entry["std"], "verdict": NOT_RUN, "n": 0}
     if reason := evidence.why_not(entry["table"]):
-        return shown | {"how": reason}
-    found = list(_cells(entry, evidence))
-    if not found:
-        return shown | {"how": "no such row is configured"}
-    measured = [cell for cell in found if cell["n"]]
+        return cell | {"how": reason}
+    candidates = list(_cells(entry, evidence))
+    if not candidates:
+        return cell | {"how": "no such row is configured"}
+    measured = [one for one in candidates if one["n"]]
     if not measured:
-        return shown | {"how": "no run of this row is there"}
+        return cell | {"how": "no run of this row is available"}
     reported = reported_number(entry["mean"])
-    nearest = min(measured, key=lambda cell: abs(cell["measured"] - reported))
+    nearest = min(measured, key=lambda one: abs(one["measured"] - reported))
     protocol = evidence.protocol(entry["table"])
     how = "; ".join(filter(None, [measured[0]["how"], protocol]))
-    return shown | measured[0] | {"nearest": nearest["measured"], "nearest_row": nearest["row"], "how": how}
+    return cell | measured[0] | {"nearest": nearest["measured"], "nearest_row": nearest["row"], "how": how}
 
 
 def _cells(entry: dict[str, str], evidence: Evidence) -> Iterator[dict[str, Any]]:
-    """Give what was measured under every reading of a row of the paper, the default first."""
+    """Yield what was measured under every reading of a row of the paper, the default first."""
     if entry["table"] == SWEEP:
         yield from _sweep_cells(entry, evidence)
         return
-    who: RowName = (entry["method"], entry["variant"])
-    for block in evidence.blocks(entry["table"], entry["imbalance_ratio"], [who], as_printed=True):
+    name: RowName = (entry["method"], entry["variant"])
+    for block in evidence.blocks(entry["table"], entry["imbalance_ratio"], [name], as_printed=True):
         for row in block.rows:
-            if (row.printed, row.printed_variant) == who:
+            if (row.printed, row.printed_variant) == name:
                 yield _cell(entry, block, row, evidence)
 
 
@@ -115,33 +112,33 @@ def _cell(entry: dict[str, str], block: Block, row: Row, evidence: Evidence) -> 
     table, metric = entry["table"], entry["metric"]
     named = {"row": f"{block.name}: {row.label}"}
     if metric in _P_METRICS:
-        ours, which = _P_METRICS[metric]
-        reference = row_of(block, _PRINTED_REFERENCE[table])
+        compared, which = _P_METRICS[metric]
+        reference = row_of(block, _REFERENCES[table])
         if reference is None:
             return named | {"n": 0}
-        pairs = evidence.pairs(table, block, reference, row, ours)
+        pairs = evidence.pairs(table, block, reference, row, compared)
         p = getattr(pairs, which)
-        both = {p < ALPHA, reported_number(entry["mean"]) < ALPHA}
+        both = {p < PAPER_LEVEL, reported_number(entry["mean"]) < PAPER_LEVEL}
         side = SAME_SIDE if len(both) == 1 else OTHER_SIDE
-        verdict = NOT_RUN if np.isnan(p) else EMPTY if 2.0 ** (1 - pairs.n) >= ALPHA else side
-        how = f"of {ours.replace('_', ' ')}; the paper does not say of which metric"
+        verdict = NOT_RUN if np.isnan(p) else EMPTY if 2.0 ** (1 - pairs.n) >= PAPER_LEVEL else side
+        how = f"of {compared.replace('_', ' ')}; the paper does not say of which metric"
         difference = p - reported_number(entry["mean"])
         return named | {"measured": p, "n": pairs.n, "difference": difference, "verdict": verdict, "how": how}
-    ours, how = _held_against(table, metric, row.method)
-    values = evidence.values(table, block, [row], ours)[:, 0]
+    measured_as, how = _measured_as(table, metric, row.method)
+    values = evidence.values(table, block, [row], measured_as)[:, 0]
     values = values[~np.isnan(values)]
     return named | _compared(entry, values, how)
 
 
-def _held_against(table: str, metric: str, method: str) -> tuple[str, str]:
+def _measured_as(table: str, metric: str, method: str) -> tuple[str, str]:
     if metric == "dynamic_regret" and table == "final-tuning" and method in ("erm", "static"):
         return "static_regret", "static regret of the validation loss, which line 582 says this row has"
-    if metric == "dynamic_regret" and table in _PRINTED_AS_ERROR:
+    if metric == "dynamic_regret" and table in _REGRET_IS_ERROR:
         return "balanced_error", "balanced error, which the paper's regret is within .02 in this table"
     if metric == "dynamic_regret":
         return metric, "regret of the validation loss; the paper does not say of which loss its own is"
     if metric == "generalization_gap":
-        return metric, "each model's own; the paper subtracts one number a method"
+        return metric, "each model's own; the paper subtracts one number per method"
     return metric, ""
 
 
@@ -169,14 +166,14 @@ def _sweep_cells(entry: dict[str, str], evidence: Evidence) -> Iterator[dict[str
             if not _has_options(candidate, search, entry["variant"]):
                 continue
             scored = score_candidates(trials, [candidate]).iloc[0]
-            mine = trials[
+            runs = trials[
                 (trials["method"] == candidate.method)
                 & (trials["variant"] == candidate.trained_as)
                 & (trials["metric"] == "auc")
                 & (trials["status"] == "ok")
             ]
             how = "validation AUC of its trials" if scored["n"] else ""
-            yield {"row": candidate.variant} | _compared(entry, mine["value"].to_numpy(dtype=float), how)
+            yield {"row": candidate.variant} | _compared(entry, runs["value"].to_numpy(dtype=float), how)
             return
 
 
@@ -187,10 +184,9 @@ def printed_options(printed: str) -> dict[str, float | str]:
 
 
 def _has_options(candidate: Candidate, search: Search, printed: str) -> bool:
-    """Tell whether a candidate has the options of a printed line; what its grid leaves out is configured."""
+    """Return whether a candidate has the options of a printed line; what its grid leaves out is configured."""
     for key, wanted in printed_options(printed).items():
         tried = option_at(candidate.options, key)
-        found = option_at(search.configured, key) if tried is None else tried
-        if found != wanted:
+        if wanted != (option_at(search.configured, key) if tried is None else tried):
             return False
     return True

@@ -14,7 +14,7 @@ from fossil.claims.evidence import Evidence, Pairs, row_of
 from fossil.claims.measured import SWEEP
 from fossil.claims.numbers import printed_options
 from fossil.claims.parts import Named
-from fossil.claims.reported import Paper, RowName
+from fossil.claims.reported import Paper, RowName, row_name
 from fossil.claims.verdicts import (
     CANNOT_TELL,
     CONSISTENT,
@@ -25,7 +25,6 @@ from fossil.claims.verdicts import (
     NOT_RUN,
     Answer,
 )
-from fossil.claims.wording import who
 from fossil.config import Strict
 from fossil.design.candidates import STAGE_WISE, Search, option_at
 from fossil.design.image_studies import PRINTED_METHODS
@@ -56,13 +55,13 @@ class RanksAgree(Strict):
     at_least: float = 0.7
 
     def on_tables(self) -> list[str]:
-        """Name the tables that the part is about."""
+        """Return the tables that the part is about."""
         return self.tables
 
     def on_paper(self, paper: Paper) -> Answer:
         """Test the paper's own numbers."""
         means = [
-            [paper.cell(table, "", self.metric, who(row)) for table, row in zip(self.tables, pair, strict=True)]
+            [paper.cell(table, "", self.metric, row_name(row)) for table, row in zip(self.tables, pair, strict=True)]
             for pair in self.rows
         ]
         first, second = ([cell.mean if cell else np.nan for cell in column] for column in zip(*means, strict=True))
@@ -74,9 +73,9 @@ class RanksAgree(Strict):
             if reason := evidence.why_not(table):
                 return Answer(NOT_RUN, reason)
         if SWEEP in self.tables:
-            known = evidence.tuning[["trial_auc", "test_auc"]].dropna().drop_duplicates()
-            return self._judged(known["trial_auc"].tolist(), known["test_auc"].tolist(), contradicted=False)
-        columns = [[_mean(evidence, t, who(row), self.metric) for row in rows] for t, rows in self._by_table()]
+            tuned = evidence.tuning[["trial_auc", "test_auc"]].dropna().drop_duplicates()
+            return self._judged(tuned["trial_auc"].tolist(), tuned["test_auc"].tolist(), contradicted=False)
+        columns = [[_mean(evidence, t, row_name(row), self.metric) for row in rows] for t, rows in self._by_table()]
         return self._judged(*columns, contradicted=False)
 
     def _by_table(self) -> list[tuple[str, list[Named]]]:
@@ -85,7 +84,7 @@ class RanksAgree(Strict):
     def _judged(self, first: list[float], second: list[float], *, contradicted: bool) -> Answer:
         pairs = pd.DataFrame({"first": first, "second": second}).dropna()
         if len(pairs) < 3 or (pairs.nunique() < 2).any():
-            return Answer(CANNOT_TELL if contradicted else NOT_RUN, "fewer than three rows are there")
+            return Answer(CANNOT_TELL if contradicted else NOT_RUN, "fewer than three rows are available")
         rho = float(stats.spearmanr(pairs["first"], pairs["second"]).statistic)
         text = f"Spearman's rho {rho:.2f} over {len(pairs)} rows"
         if contradicted:
@@ -111,7 +110,7 @@ class SmallerGap(Strict):
     minus: Annotated[list[Named], Field(min_length=2, max_length=2)]
 
     def on_tables(self) -> list[str]:
-        """Name the tables that the part is about."""
+        """Return the tables that the part is about."""
         return self.tables
 
     def on_paper(self, paper: Paper) -> Answer:
@@ -128,7 +127,7 @@ class SmallerGap(Strict):
 
     def on_runs(self, evidence: Evidence) -> Answer:
         """Test what was measured."""
-        found: list[Pairs] = []
+        compared: list[Pairs] = []
         for table, ratio, row, other in self._places():
             if reason := evidence.why_not(table):
                 return Answer(NOT_RUN, reason)
@@ -136,17 +135,17 @@ class SmallerGap(Strict):
             rows = [one for name in (row, other) if blocks and (one := row_of(blocks[0], name))]
             if len(rows) < 2:
                 return Answer(NOT_RUN, "rows that the claim compares are not configured")
-            found.append(evidence.pairs(table, blocks[0], rows[0], rows[1], self.metric))
-        if not all(pair.n for pair in found):
+            compared.append(evidence.pairs(table, blocks[0], rows[0], rows[1], self.metric))
+        if not all(pair.n for pair in compared):
             return Answer(NOT_RUN, "no complete pairs of runs")
-        small, large = found
+        small, large = compared
         verdict = HELD if small.high < large.low else DIRECTION if small.estimate < large.estimate else NOT_HELD
-        shown = [f"{pair.estimate:+.3f} [{pair.low:+.3f}, {pair.high:+.3f}]" for pair in found]
-        return Answer(verdict, f"{self.metric.replace('_', ' ')}: {shown[0]} against {shown[1]}")
+        gaps = [f"{pair.estimate:+.3f} [{pair.low:+.3f}, {pair.high:+.3f}]" for pair in compared]
+        return Answer(verdict, f"{self.metric.replace('_', ' ')}: {gaps[0]} against {gaps[1]}")
 
     def _places(self) -> list[tuple[str, str, RowName, RowName]]:
         return [
-            (table, ratio, who(row), who(other))
+            (table, ratio, row_name(row), row_name(other))
             for table, ratio, row, other in zip(self.tables, self.ratios, self.rows, self.minus, strict=True)
         ]
 
@@ -170,7 +169,7 @@ class OptionPreferred(Strict):
     printed_extreme: float
 
     def on_tables(self) -> list[str]:
-        """Name the tables that the part is about."""
+        """Return the tables that the part is about."""
         return [SWEEP]
 
     def on_paper(self, paper: Paper) -> Answer:
@@ -209,11 +208,11 @@ class StageWiseMatches(Strict):
     kind: Literal["stage_wise_matches"]
 
     def on_tables(self) -> list[str]:
-        """Name the tables that the part is about."""
+        """Return the tables that the part is about."""
         return [SWEEP]
 
     def on_paper(self, paper: Paper) -> Answer:
-        """Tell nothing: the number of the stage-wise variant stands in the paper's text alone, not in a table."""
+        """Return no verdict: the number of the stage-wise variant stands in the paper's text alone, not in a table."""
         return Answer(CANNOT_TELL, "")
 
     def on_runs(self, evidence: Evidence) -> Answer:
@@ -240,17 +239,17 @@ def rho_of_orders(first: ArrayLike, second: ArrayLike, *, agree: bool) -> float:
     return float(stats.spearmanr(ranks, other_ranks).statistic)
 
 
-def _mean(evidence: Evidence, table: str, one: RowName, metric: str) -> float:
-    blocks = evidence.blocks(table, "", [one])
+def _mean(evidence: Evidence, table: str, name: RowName, metric: str) -> float:
+    blocks = evidence.blocks(table, "", [name])
     if not blocks:
         return float("nan")
-    row = row_of(blocks[0], one)
+    row = row_of(blocks[0], name)
     values = evidence.values(table, blocks[0], [row] if row else [], metric)
     return float(np.nanmean(values)) if values.size and not np.isnan(values).all() else float("nan")
 
 
 def _scores(evidence: Evidence, method: str) -> pd.DataFrame:
-    """Score the candidates of a method of the paper whose trials are all there, with their options."""
+    """Score the candidates of a method of the paper whose trials are complete, with their options."""
     trials = evidence.metrics[evidence.metrics["study"] == evidence.trials]
     search: Search | None = next((s for s in evidence.searches if PRINTED_METHODS.get(s.method) == method), None)
     if search is None or not search.candidates:

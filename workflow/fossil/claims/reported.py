@@ -17,6 +17,12 @@ PAPER_LEVEL = 0.05
 """The level at which the paper calls a difference significant."""
 
 
+def row_name(named: Sequence[str]) -> RowName:
+    """Return the name of a row, given as method, or as method and variant."""
+    method, *variant = named
+    return method, variant[0] if variant else ""
+
+
 @dataclass(frozen=True)
 class ReportedMean:
     """A reported mean and its deviation (NaN if missing), the value of its last digit, and the line of the paper.

@@ -15,7 +15,7 @@ import yaml
 from pydantic import Field, ValidationError
 
 from fossil.claims.expressions import ExpressionError, evaluate
-from fossil.claims.reported import Paper, ReportedMean
+from fossil.claims.reported import PAPER_LEVEL, Paper, ReportedMean
 from fossil.claims.verdicts import CONSISTENT, EMPTY, INCONSISTENT
 from fossil.config import Strict
 
@@ -159,7 +159,12 @@ def _names(
     quantities: Mapping[tuple[str, str], str],
 ) -> dict[str, Any]:
     """Collect what expressions and texts of a check may name."""
-    names: dict[str, Any] = {**entry, "ratio": entry["ratio"] or "", "at": f"{entry['ratio']}:1" * bool(entry["ratio"])}
+    names: dict[str, Any] = {
+        "paper_level": PAPER_LEVEL,
+        **entry,
+        "ratio": entry["ratio"] or "",
+        "at": f"{entry['ratio']}:1" * bool(entry["ratio"]),
+    }
     names |= {quantity: float(value) for (place, quantity), value in quantities.items() if place == check.place}
     columns: dict[str, list[Any]] = {
         "method": [method for *_, method, _ in rows],

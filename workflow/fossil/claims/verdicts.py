@@ -1,4 +1,4 @@
-"""What is said of a claim, of a number and of a check, and how several answers become one."""
+"""The verdicts on claims, numbers and checks, and how several answers become one."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ _WORST_FIRST = (NOT_HELD, NOT_RUN, DIRECTION, HELD)
 
 @dataclass(frozen=True)
 class Answer:
-    """What a test found: a verdict, and the numbers that it rests on, in words."""
+    """The outcome of a test: a verdict, and the numbers that it rests on, in words."""
 
     verdict: str
     text: str
 
 
 def worst(answers: Sequence[Answer]) -> Answer:
-    """Make one answer of those to all parts of a claim: the claim holds as far as its weakest part does."""
+    """Combine the answers to all parts of a claim: the claim holds as far as its weakest part does."""
     verdict = min((answer.verdict for answer in answers), key=_WORST_FIRST.index)
     return Answer(verdict, "; ".join(dict.fromkeys(answer.text for answer in answers)))
 
 
 def printed_worst(answers: Sequence[Answer]) -> Answer:
-    """Make one answer of those that the paper's own tables give: contradicted if any part is."""
-    found = {answer.verdict for answer in answers}
-    verdict = next(v for v in (CONTRADICTED, CANNOT_TELL, CONSISTENT) if v in found)
+    """Combine the answers that the paper's own tables give: contradicted if any part is."""
+    verdicts = {answer.verdict for answer in answers}
+    verdict = next(v for v in (CONTRADICTED, CANNOT_TELL, CONSISTENT) if v in verdicts)
     return Answer(verdict, "; ".join(dict.fromkeys(answer.text for answer in answers if answer.text)))

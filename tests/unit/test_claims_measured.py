@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from fossil.claims.measured import absent_tables, measured_tables, protocol, protocols
 from fossil.config import Config
 from fossil.design.checks import load_config
 from fossil.design.image_studies import image_studies
 from fossil.design.synthetic_studies import studies
 from fossil.reporting.catalogue import tables
-from fossil.reporting.catalogue_claims import absent_tables, claimed_tables, protocol, protocols
 
 PHOTOGRAPHS = {"datasets": {"pad_ufes_20": {"root": "photographs"}}}
 PAPER_PROTOCOL = {
@@ -29,27 +29,28 @@ DIFFERS = "other protocol than the paper's: "
 
 def claimed(config: Config) -> dict[str, Any]:
     blocks = studies(config) | image_studies(config)
-    return claimed_tables(config, tables(config, blocks), blocks)
+    printed = {name: table.study for name, table in tables(config, blocks).items() if table.printed}
+    return measured_tables(config, printed, blocks)
 
 
 def test_every_table_of_means_that_the_paper_prints_has_its_study() -> None:
-    found = claimed(load_config(PHOTOGRAPHS))
-    assert found["synthetic-main"].study == "synthetic-main"
-    assert found["final-tuning"].study == "pad_ufes_20-internal"
-    assert "internal-regret" not in found
+    measured = claimed(load_config(PHOTOGRAPHS))
+    assert measured["synthetic-main"].study == "synthetic-main"
+    assert measured["final-tuning"].study == "pad_ufes_20-internal"
+    assert "internal-regret" not in measured
 
 
 def test_pairs_of_folds_are_corrected_by_the_ratio_of_test_to_training_images() -> None:
-    found = claimed(load_config(PHOTOGRAPHS | {"images": {"folds": 5, "validation_fraction": 0.2}}))
+    measured = claimed(load_config(PHOTOGRAPHS | {"images": {"folds": 5, "validation_fraction": 0.2}}))
     # One fold in five tests; of the other four a fifth validates: (1/5) / ((4/5)(4/5)) = .3125.
-    assert found["final-tuning"].test_train_ratio == 0.3125
-    assert found["synthetic-main"].test_train_ratio is None
+    assert measured["final-tuning"].test_train_ratio == 0.3125
+    assert measured["synthetic-main"].test_train_ratio is None
 
 
 def test_models_that_predict_external_images_share_what_they_were_trained_on() -> None:
     data = PHOTOGRAPHS["datasets"] | {"msld_v2": {"root": "external"}}
-    found = claimed(load_config({"datasets": data, "images": {"folds": 5, "validation_fraction": 0.2}}))
-    assert found["external-validation"].test_train_ratio == 0.3125
+    measured = claimed(load_config({"datasets": data, "images": {"folds": 5, "validation_fraction": 0.2}}))
+    assert measured["external-validation"].test_train_ratio == 0.3125
 
 
 def test_on_phantoms_every_table_of_photographs_is_absent_and_on_the_papers_data_none_is() -> None:
@@ -68,8 +69,8 @@ def test_the_papers_protocol_has_no_remark_and_a_smaller_one_says_what_is_smalle
 
 def test_external_images_at_another_ratio_are_told() -> None:
     data = PHOTOGRAPHS["datasets"] | {"msld_v2": {"root": "external", "imbalance_ratio": 3.0}}
-    found = protocol(load_config({"datasets": data, "images": PAPER_PROTOCOL}), "msld_v2-transfer")
-    assert found == f"{DIFFERS}external images without augmented copies, external images at 1:3"
+    text = protocol(load_config({"datasets": data, "images": PAPER_PROTOCOL}), "msld_v2-transfer")
+    assert text == f"{DIFFERS}external images without augmented copies, external images at 1:3"
     as_counted = PHOTOGRAPHS["datasets"] | {"msld_v2": {"root": "external", "construction": "paper"}}
     assert protocol(load_config({"datasets": as_counted, "images": PAPER_PROTOCOL}), "msld_v2-transfer") == ""
 
