@@ -22,20 +22,20 @@ from torch.nn.functional import cross_entropy
 
 from fossil import FossilBilevel, FossilWeights  # FOSSIL
 
-NAMES = ("plain", "FossilWeights", "FossilBilevel", "its first weights")
+NAMES = ("plain", "FossilWeights", "FossilBilevel", "FossilBilevel, 0 updates")
 _BATCH = 32
 _RATIO = 9
 
 
 @dataclass(frozen=True)
 class Split:
-    """Samples: inputs of shape (n, features), classes of shape (n,)."""
+    """Hold inputs of shape (n, features) and classes of shape (n,)."""
 
     inputs: Tensor
     targets: Tensor
 
     def batches(self) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        """Yield inputs, classes and places of the samples, in random order."""
+        """Yield inputs, classes and positions of the samples, in random order."""
         for index in torch.randperm(len(self.targets)).split(_BATCH):
             yield self.inputs[index], self.targets[index], index
 
@@ -66,15 +66,15 @@ def train_with_weights(model: nn.Module, train: Split, *, epochs: int) -> None:
         weights.step()  # FOSSIL
 
 
-def train_bilevel(model: nn.Module, train: Split, validation: Split, *, epochs: int, steps: bool = True) -> None:
-    """Train with Algorithm 1, started from Eq. 1; these small sets are one batch each for its step.
+def train_bilevel(model: nn.Module, train: Split, validation: Split, *, epochs: int, updates: bool = True) -> None:
+    """Train with Algorithm 1, started from Eq. 1; these small sets are one batch each for its update.
 
-    Without steps the first weights stay, which tells what the steps bring.
+    Without updates the initial weights stay, which shows what the updates bring.
     """
     optimiser = torch.optim.Adam(model.parameters(), lr=1e-3)
     everything = train.inputs, train.targets, torch.arange(len(train.targets))
-    first = FossilWeights(torch.bincount(train.targets), epochs=epochs)  # FOSSIL
-    bilevel = FossilBilevel(model, len(train.targets), start=first(train.targets, logits=model(train.inputs)))  # FOSSIL
+    start = FossilWeights(torch.bincount(train.targets), epochs=epochs)  # FOSSIL
+    bilevel = FossilBilevel(model, len(train.targets), start=start(train.targets, logits=model(train.inputs)))  # FOSSIL
     for _ in range(epochs):
         for inputs, targets, index in train.batches():
             logits = model(inputs)
@@ -82,7 +82,7 @@ def train_bilevel(model: nn.Module, train: Split, validation: Split, *, epochs: 
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
-        if steps:
+        if updates:
             bilevel.update([everything], [(validation.inputs, validation.targets)])  # FOSSIL
 
 
@@ -103,7 +103,7 @@ def make_splits(data: str, *, seed: int) -> tuple[list[Split], list[int]]:
 
 
 def thin(rows: np.ndarray, targets: np.ndarray, rare: list[int], generator: np.random.Generator) -> np.ndarray:
-    """Keep of each rare class one row for nine of the mean frequent class, drawn at random."""
+    """Thin each rare class to a ninth of the mean frequent class, at random."""
     counts = np.bincount(targets[rows])
     kept = round(np.delete(counts, rare).mean() / _RATIO)
     chosen = [generator.permutation(rows[targets[rows] == name])[:kept] for name in rare]
@@ -111,16 +111,16 @@ def thin(rows: np.ndarray, targets: np.ndarray, rare: list[int], generator: np.r
 
 
 def measure(model: nn.Module, test: Split, rare: list[int]) -> tuple[float, float]:
-    """Balanced accuracy and mean recall of the rare classes."""
+    """Compute balanced accuracy and the mean recall of the rare classes."""
     with torch.no_grad():
         recalls = recall_score(test.targets, model(test.inputs).argmax(-1), average=None)
     return recalls.mean(), recalls[rare].mean()
 
 
 def run(data: str, *, seed: int, epochs: int) -> dict[str, tuple[float, float]]:
-    """Train each way from the same start, and measure."""
+    """Train each way from the same initial parameters, and measure."""
     (train, validation, test), rare = make_splits(data, seed=seed)
-    found = {}
+    results = {}
     for name in NAMES:
         torch.manual_seed(seed)
         model = nn.Sequential(
@@ -131,9 +131,9 @@ def run(data: str, *, seed: int, epochs: int) -> dict[str, tuple[float, float]]:
         elif name == "FossilWeights":
             train_with_weights(model, train, epochs=epochs)
         else:
-            train_bilevel(model, train, validation, epochs=epochs, steps=name == "FossilBilevel")
-        found[name] = measure(model, test, rare)
-    return found
+            train_bilevel(model, train, validation, epochs=epochs, updates=name == "FossilBilevel")
+        results[name] = measure(model, test, rare)
+    return results
 
 
 def main() -> None:
@@ -147,11 +147,11 @@ def main() -> None:
         parser.error("--seeds: a standard deviation needs two")
     runs = [run(arguments.data, seed=seed, epochs=arguments.epochs) for seed in range(arguments.seeds)]
     print(f"{arguments.data}, rare classes 1:{_RATIO}, {arguments.epochs} epochs, {arguments.seeds} seeds: mean (SD)")
-    print(f"{'':17} {'balanced accuracy':>18} {'rare recall':>14}")
+    print(f"{'':24} {'balanced accuracy':>18} {'rare recall':>14}")
     for name in runs[0]:
         values = np.array([run_[name] for run_ in runs])
         cells = [f"{m:.3f} ({d:.3f})" for m, d in zip(values.mean(0), values.std(0, ddof=1), strict=True)]
-        print(f"{name:17} {cells[0]:>18} {cells[1]:>14}")
+        print(f"{name:24} {cells[0]:>18} {cells[1]:>14}")
 
 
 if __name__ == "__main__":
