@@ -216,8 +216,6 @@ METRICS: dict[str, Metric] = {
         decimals=3,
         direction="lower",
         marks_best=False,
-        note="Static regret is how far the validation loss is above its smallest value of all epochs, mean over "
-        "epochs; 0 for a loss that never moves, however high, and so not bold.",
     ),
     "dynamic_regret": Metric(
         label="Dynamic regret",
@@ -226,8 +224,6 @@ METRICS: dict[str, Metric] = {
         decimals=3,
         direction="lower",
         marks_best=False,
-        note="Dyn. regret is how far the validation loss is above its smallest value so far, mean over epochs; 0 for a "
-        "loss that only falls, however high, and so not bold.",
     ),
     "area_under_regret_curve": Metric(
         label="Area under regret curve",
@@ -236,7 +232,6 @@ METRICS: dict[str, Metric] = {
         decimals=3,
         direction="lower",
         marks_best=False,
-        note="AURC is the area under the running mean of Dyn. regret, and not bold either.",
     ),
     "n_eff": Metric(
         label="Effective sample size",
@@ -250,9 +245,8 @@ METRICS: dict[str, Metric] = {
         heading=r"Gen.\\gap",
         decimals=3,
         marks_best=False,
-        note="Gen. gap is the AUC here minus the AUC of the same model on the test images of its own fold. The paper "
-        "subtracts one number per method, so that its deviation is that of the AUC. It is not bold: a model that is "
-        "bad on both has none.",
+        note="Gen. gap: AUC here minus AUC of the same model on its own test images; the paper subtracts one number per "
+        "method. It is not bold, since a model that is bad on both has none.",
     ),
     "generalization_gap_constant": Metric(
         label="Generalization gap to the mean", heading=r"Gap to\\mean", decimals=3, marks_best=False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fossil.config import BASELINE, DATASETS, PHANTOMS, Config, DatasetName
 from fossil.config.tuning import SEARCHED
-from fossil.design.candidates import searches
 from fossil.design.comparisons import Block
 from fossil.design.image_studies import internal_study, operating_points
 from fossil.reporting.entries import Figure, Table
@@ -21,16 +20,13 @@ def image_tables(config: Config, blocks: dict[str, list[Block]]) -> dict[str, Ta
     internal, external = internal_study(config), config.external_dataset
     title = dataset_description(config, config.image_dataset)
     rows = _rows_sentence(config)
-    copies = _copies_of_images(config)
-    notes = (_dependence(config, config.image_folds), *copies, *_search_note(config), *_not_blind(config))
     found = {
         "final-tuning": Table(
             internal,
             f"{title}: {rows}.",
             (*_PERFORMANCE, "dynamic_regret"),
-            (*notes, *_note_on_printed_regret(blocks[internal][0])),
         ),
-        "internal-regret": Table(internal, f"{title}: regret and calibration, {rows}.", _REGRETS, notes, printed=False),
+        "internal-regret": Table(internal, f"{title}: regret and calibration, {rows}.", _REGRETS, printed=False),
     }
     if f"{external}-transfer" in blocks:
         title = f"{dataset_description(config, external)}: models trained on {_trained_on(config)}, {rows}."
@@ -38,7 +34,6 @@ def image_tables(config: Config, blocks: dict[str, list[Block]]) -> dict[str, Ta
             f"{external}-transfer",
             title,
             (*_PERFORMANCE, "generalization_gap"),
-            (_transfer_dependence(config), *_search_note(config)),
         )
     if f"{external}-refit" in blocks:
         title = f"{dataset_description(config, external)}: models trained there, {rows}."
@@ -46,7 +41,6 @@ def image_tables(config: Config, blocks: dict[str, list[Block]]) -> dict[str, Ta
             f"{external}-refit",
             title,
             (*_PERFORMANCE, "dynamic_regret"),
-            (_dependence(config, config.images.folds), *copies, *_search_note(config)),
         )
     return found
 
@@ -115,78 +109,3 @@ def _trained_on(config: Config) -> str:
 def _rows_sentence(config: Config) -> str:
     tuned = any(variant in config.images.variants for variant in (*SEARCHED, "printed"))
     return "every method as configured and tuned" if tuned else "every method as configured"
-
-
-def _search_note(config: Config) -> tuple[str, ...]:
-    if not searches(config):
-        return ()
-    tuning = config.images.tuning
-    seeds = f"seed{'s' if len(tuning.seeds) > 1 else ''} {', '.join(map(str, tuning.seeds))}"
-    folds = "fold 0" if config.trial_folds == 1 else f"folds 0 to {config.trial_folds - 1}"
-    epochs = f"{tuning.epochs} epoch{'s' if tuning.epochs > 1 else ''}"
-    return (
-        f"Tuned: the candidate with the highest mean AUC on the validation images of {folds} of "
-        f"{DATASETS[config.image_dataset]}, {seeds}, after {epochs}.",
-    )
-
-
-def _not_blind(config: Config) -> tuple[str, ...]:
-    """Say how far the search saw the images that test."""
-    if not searches(config) or config.image_folds == 1:
-        return ()
-    return (
-        "What validates in one fold tests in another, so that the choice is not blind to the test images of other "
-        "folds; the paper's is the same.",
-    )
-
-
-def _note_on_printed_regret(block: Block) -> tuple[str, ...]:
-    if not any(row.printed for row in block.rows):
-        return ()
-    return (
-        "Of its regrets the paper says that those of ERM and static weighting are static, those of the others dynamic, "
-        "and that they are not comparable; it does not say of which loss they are. Ours are all dynamic, and of one "
-        "loss.",
-    )
-
-
-def operating_point_notes(config: Config) -> tuple[str, ...]:
-    """Sentences below the table of operating points."""
-    return (*_copies_of_images(config), *_search_note(config))
-
-
-def _transfer_dependence(config: Config) -> str:
-    same = (
-        "Every model predicts the same images: the tests tell of chance in training, and nothing of the chance that "
-        "these images were chosen."
-    )
-    if config.image_folds == 1:
-        return same
-    return (
-        f"{same} Models share training images, so that the p-values of Wilcoxon's test are too small; the corrected "
-        "one has the ratio of the folds that they were trained in."
-    )
-
-
-def _dependence(config: Config, folds: int) -> str:
-    """Say why the pairs of a study in so many folds are no independent ones."""
-    if folds == 1:
-        return "All seeds share one division of the images: the tests tell of chance in training alone."
-    shared = "folds and difficulty scores" if config.images.difficulty_source == "frozen" else "folds"
-    return (
-        f"Fold-seed pairs are not independent, since folds share training images and seeds share {shared}: the "
-        "p-values of Wilcoxon's test are too small; those of the corrected one count seeds as divisions of their own."
-    )
-
-
-def _copies_of_images(config: Config) -> tuple[str, ...]:
-    training = config.images.training
-    if not training.augmented_copies:
-        return ()
-    counted = "the originals only, so that class weights act on top of the copies"
-    if training.class_priors == "rows":
-        counted = "all rows, copies included"
-    return (
-        f"For every method each training image of the minority class has {training.augmented_copies} augmented copies; "
-        f"class priors count {counted}.",
-    )

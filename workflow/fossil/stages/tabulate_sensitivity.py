@@ -20,6 +20,7 @@ class Settings(Strict):
 
     title: str
     blocks: Annotated[list[Block], Field(min_length=1, max_length=1)]
+    alpha: float
     metric: str = "balanced_accuracy"
 
 
@@ -32,6 +33,7 @@ def run(settings: Settings, *, metrics: Path, statistics: Path, effects: Path, t
         title=settings.title,
         block=settings.blocks[0],
         metric=settings.metric,
+        alpha=settings.alpha,
     )
     write_csv(csv, table)
     write_text(tex, latex)

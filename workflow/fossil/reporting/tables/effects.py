@@ -17,7 +17,7 @@ from fossil.reporting.tables.latex import (
     signed,
     spanning,
 )
-from fossil.reporting.tables.notes import few_pairs_note, holm_floor_note, tests_note
+from fossil.reporting.tables.notes import holm_note
 
 DECIMALS = 3
 """Effects are in the third decimal, and with two half of the grid would tie."""
@@ -66,28 +66,21 @@ def effect_lines(effects: pd.DataFrame, *, metric: str) -> list[str]:
     return [*lines, r"\bottomrule", r"\end{tabular}"]
 
 
-def effect_notes(tests: pd.DataFrame, metric: str) -> list[str]:
-    """Say what the effects on a metric are, and what their tests are; nothing where there are none."""
+def effect_notes(tests: pd.DataFrame, *, alpha: float) -> list[str]:
+    """Explain the effects on a metric and their tests; nothing where there are none."""
     if tests.empty:
         return []
-    measured = tests[(tests["test"] == "wilcoxon") & tests["p"].notna()].groupby("scope", sort=False)["n"]
-    sizes = [(int(n.max()), len(n)) for _, n in measured]
     notes = [
-        r"Differences: level minus base level within each seed; mean $\pm$ standard deviation over seeds. From FOSSIL "
-        "as configured: this option alone is changed. Average over the grid: over so many pairs of cells that are "
-        "alike in all other factors."
+        "Differences: level minus base level within each seed. From FOSSIL as configured: this option alone changes. "
+        "Average: over pairs of cells that are alike in all other factors."
     ]
     if (tests["scope"] == "interaction").any():
         notes.append(
-            "Interactions: how much more a level earns with one class term than with the other, over so many fours of "
-            "cells. Averages hide interactions, and these are averages too."
+            "Interactions: how much more a level earns with one class term than with the other, over fours of cells; "
+            "averages hide them."
         )
-    compared = f"of the difference in {METRICS[metric].plain_heading} over seeds"
-    counts = [count for _, count in sizes]
-    notes.append(tests_note(tests, corrected_over=counts, compared=compared, group="part", resampled=False))
-    if sizes and tests["exact"].all():
-        notes.append("Bootstrap intervals of so few seeds are too narrow; the tests are exact.")
-    return [*notes, few_pairs_note(tests), holm_floor_note(sizes, group="part")]
+    parts = [part for _, part in tests[tests["test"] == "wilcoxon"].groupby("scope", sort=False)]
+    return [*notes, holm_note(parts, alpha=alpha, group="part")]
 
 
 def _factor_title(factor: str, _: str, base: str) -> str:

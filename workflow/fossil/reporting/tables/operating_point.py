@@ -22,7 +22,7 @@ from fossil.reporting.tables.latex import (
     row,
     stacked,
 )
-from fossil.reporting.tables.notes import bold_sentence, require_named_data, runs_sentence
+from fossil.reporting.tables.notes import require_named_data, runs_sentence
 from fossil.reporting.tables.summary import runs_of, summarise
 
 _CHOSEN = [f"{name}_chosen" for name in DECISIONS]
@@ -31,8 +31,6 @@ _CALIBRATION = [name for error in _ERRORS for name in (error, f"{error}_scaled")
 
 _JUDGED = ("f1", "balanced_accuracy")
 """The decisions' metrics of which a threshold cannot make one better at the other's cost alone."""
-
-_LEARNT = "which then choose its threshold and its temperature too; they may suit the test images less"
 
 
 def operating_point_table(
@@ -68,14 +66,12 @@ def operating_point_table(
     summary["data"] = summary["scenario"]
     require_named_data(summary["data"], title)
     wanted = f"Wanted: a recall of {recall:g}."
-    caption = (
-        f"{escape(title).rstrip('.')}. {wanted} {runs_sentence(metrics, [block], summary)} {bold_sentence([block])}"
-    )
+    caption = f"{escape(title).rstrip('.')}. {wanted} {runs_sentence(metrics, [block], summary)}"
     tex = environment(
         caption=caption,
         label=table,
         body=[*_head(recall), *_lines(summary), r"\bottomrule", r"\end{tabular}"],
-        notes=[*_notes(metrics, block, recall), *map(escape, notes), *footnotes(summary["method"], learnt=_LEARNT)],
+        notes=[*_notes(metrics, block, recall), *map(escape, notes), *footnotes(summary["method"])],
         gap=1.7,
     )
     return summary, tex
@@ -117,7 +113,7 @@ def _lines(summary: pd.DataFrame) -> list[str]:
 
 
 def _notes(metrics: pd.DataFrame, block: Block, recall: float) -> list[str]:
-    """Say what was chosen on which images, and what that can promise."""
+    """Explain what was chosen on which images, and what that can promise."""
     runs = runs_of(metrics, block)
     ok = runs[runs["status"] == "ok"].pivot(
         index=["scenario", "method", "variant", "fold", "seed"], columns="metric", values="value"
@@ -126,26 +122,25 @@ def _notes(metrics: pd.DataFrame, block: Block, recall: float) -> list[str]:
     ends = int(ok["temperature"].isin(TEMPERATURES).sum()) if len(ok) else 0
     ended = f", where {ends} of {len(ok)} runs ended" if ends else ""
     return [
-        f"Chosen threshold: the highest that reaches a recall of {recall:g} on the run's validation images. They alone "
-        "choose it and the temperature $T$, for each run anew.",
+        f"Chosen threshold: the highest that reaches a recall of {recall:g} on the run's validation images.",
         *(_promise(ok) if len(ok) else []),
         rf"Runs $\geq${recall:g}: how many runs reach this recall on the test images.",
-        f"$T$ divides the logits and minimises the negative log likelihood (Guo et al. 2017), between {low:g} and "
-        f"{high:g}{ended}; it moves no probability across .5, and so cannot undo what weights shift.",
-        "Recall, specificity and precision give way to each other with the threshold, and are not bold.",
+        f"$T$ divides the logits; it minimises the negative log likelihood on the validation images (Guo et al. 2017), "
+        f"between {low:g} and {high:g}{ended}.",
+        "Recall, specificity and precision are not bold: they trade off with the threshold.",
     ]
 
 
 def _promise(ok: pd.DataFrame) -> list[str]:
-    """Say how few positive images choose, and the recall that such a choice can be expected to reach.
+    """Tell how few positive images choose, and the recall that such a choice can be expected to reach.
 
     Of m + 1 exchangeable scores each is the new one as often: it is among the k highest with probability k/(m + 1).
     """
     positives = ok["validation_positives"]
     expected = ok["validation_recall"] * positives / (positives + 1)
     return [
-        f"Of these images {_range(positives, 0)} are positive. A threshold at the $k$-th highest of $m$ positives is "
-        f"expected to reach a recall of $k$/($m$ + 1) on images of the same kind, which is {_range(expected, 2)} here."
+        f"Of these images {_range(positives, 0)} are positive, so that a recall of {_range(expected, 2)} can be "
+        "expected on new images of the same kind: $k$/($m$ + 1) at the $k$-th highest of $m$."
     ]
 
 

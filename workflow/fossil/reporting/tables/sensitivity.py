@@ -25,6 +25,7 @@ def sensitivity_table(
     title: str,
     block: Block,
     metric: str,
+    alpha: float,
 ) -> tuple[pd.DataFrame, str]:
     """Tabulate the grid of FOSSIL's options.
 
@@ -42,6 +43,8 @@ def sensitivity_table(
         Rows with levels are cells of the grid; the reference is a row without.
     metric : str
         Metric of the grid and of the tests.
+    alpha : float
+        Level of the tests.
 
     Returns
     -------
@@ -68,7 +71,7 @@ def sensitivity_table(
         caption=f"{escape(title).rstrip('.')}. {runs_sentence(metrics, [block], summary)}",
         label=LABEL,
         body=[*upper, *grid_lines(summary, block, metric=metric, decimals=DECIMALS)],
-        notes=[*effect_notes(tests, metric), *_grid_notes(summary, block, metric)],
+        notes=[*effect_notes(tests, alpha=alpha), *_grid_notes(summary, block, metric)],
         gap=2.0,
     )
     return _with_levels_and_comparison(summary, shown, block), tex
@@ -89,8 +92,7 @@ def _with_levels_and_comparison(
 
 def _grid_notes(summary: pd.DataFrame, block: Block, metric: str) -> list[str]:
     cells = cells_of(block)
-    best = METRICS[metric].best
-    notes = [f"Grid: {METRICS[metric].plain_heading}{'' if best == 'none' else f'; the {best} mean is bold'}."]
+    notes = [f"Grid: {METRICS[metric].plain_heading}."]
     if any(map(is_configured, cells)):
         notes.append(r"$^\ast$ FOSSIL as configured.")
     if any(cell.levels["difficulty_source"] == ANY for cell in cells):

@@ -29,12 +29,9 @@ from fossil.reporting.tables.latex import (
     stacked,
 )
 from fossil.reporting.tables.notes import (
-    bold_sentence,
-    few_pairs_note,
-    holm_floor_note,
+    holm_note,
     require_named_data,
     runs_sentence,
-    tests_note,
 )
 from fossil.reporting.tables.printed import (
     PRINTED_P,
@@ -110,6 +107,7 @@ def study_table(
     blocks: Sequence[Block],
     columns: Sequence[str],
     notes: Sequence[str],
+    alpha: float,
 ) -> tuple[pd.DataFrame, str]:
     """Tabulate a study, a row for each row of each block.
 
@@ -130,6 +128,8 @@ def study_table(
         Start of the caption and sentences below the table, in plain text.
     columns : sequence of str
         Metrics, in their order.
+    alpha : float
+        Level of the tests.
 
     Returns
     -------
@@ -163,13 +163,13 @@ def study_table(
         r"\end{tabular}",
     ]
     tex = environment(
-        caption=f"{escape(title).rstrip('.')}. {runs_sentence(metrics, blocks, summary)} {bold_sentence(blocks)}",
+        caption=f"{escape(title).rstrip('.')}. {runs_sentence(metrics, blocks, summary)}",
         label=table,
         body=body,
         notes=[
             *(METRICS[metric].note for metric in columns),
             *_paper_notes(printed, layout),
-            *_test_notes(shown, blocks),
+            _test_note(shown, blocks, alpha=alpha),
             *map(escape, notes),
             *footnotes(summary["method"]),
         ],
@@ -262,38 +262,19 @@ def _title_lines(rows: pd.DataFrame, block: Block, layout: _Layout, *, many: boo
 
 
 def _paper_notes(printed: pd.DataFrame, layout: _Layout) -> list[str]:
-    if not layout.printed:
+    if not layout.paired:
         return []
-    notes = ["Paper: copied from the lines of the paper that reported.csv names; -- where it prints nothing."]
-    if layout.paired:
-        gap = f"{regret_gap(printed):.3f}".rstrip("0").rstrip(".")
-        notes.append(
-            f"{_COMPARE} Hold these two against each other: the paper does not define its ``dyn. regret'', and in "
-            f"these rows it is 1 $-$ the printed Bal. acc. within {gap}."
-        )
-    return notes
-
-
-def _test_notes(shown: dict[tuple[str, str], pd.DataFrame], blocks: Sequence[Block]) -> list[str]:
-    if not shown:
-        return []
-    resampled = minds_folds(shown)
-    # A t has no smallest p, so what is said of few pairs is said of the other test.
-    floored = {place: found.loc[["wilcoxon"]] if resampled else found for place, found in shown.items()}
-    tests = pd.concat(floored.values())
-    measured = [[found for (name, _), found in floored.items() if name == block.name] for block in blocks]
-    # A row without pairs has no p, and is none of those that Holm corrects over.
-    counted = [[found for found in of_block if found["p"].notna().all()] for of_block in measured]
-    sizes = [(max(found["n"].max() for found in of_block), len(of_block)) for of_block in filter(None, counted)]
-    whose = "Wilcoxon " if resampled else ""
+    gap = f"{regret_gap(printed):.3f}".rstrip("0").rstrip(".")
     return [
-        tests_note(
-            tests,
-            corrected_over=[count for _, count in sizes],
-            compared="of Bal. acc. against the row marked reference",
-            group="block",
-            resampled=resampled,
-        ),
-        few_pairs_note(tests, whose=whose),
-        holm_floor_note(sizes, group="block", whose=whose),
+        f"{_COMPARE} Compare these two: the paper's ``dyn. regret'' is 1 $-$ its Bal. acc. in these rows, within {gap}."
     ]
+
+
+def _test_note(shown: dict[tuple[str, str], pd.DataFrame], blocks: Sequence[Block], *, alpha: float) -> str:
+    # A t has no smallest p, so a table that shows one speaks of the other test.
+    wilcoxon = [
+        pd.concat(of_block)
+        for block in blocks
+        if (of_block := [tests.loc[["wilcoxon"]] for (name, _), tests in shown.items() if name == block.name])
+    ]
+    return holm_note(wilcoxon, alpha=alpha, group="block", whose="Wilcoxon " if minds_folds(shown) else "")

@@ -18,9 +18,6 @@ from fossil.reporting.tables.latex import NOTHING, environment, escape, footnote
 SHOWN = 3
 """How many of the best trials a method shows, as in the paper."""
 
-LEARNT = "where its trials are measured too, which may flatter this method"
-"""What a reader must know of a method that learns on validation images."""
-
 _NAMES = {"min_temp": "minimum", "meta_lr": "learning rate"}
 """Options that the paper calls otherwise."""
 
@@ -87,7 +84,7 @@ def top_table(
         lines += [r"\midrule", *_method_lines(search, mine, theirs, held=held)]
     lines += [r"\bottomrule", r"\end{tabular}"]
     shown = [search.method for search in searches if any(one.may_win for one in search.candidates)]
-    told = [*map(escape, notes), *footnotes(shown, learnt=LEARNT)]
+    told = [*map(escape, notes), *footnotes(shown)]
     return environment(caption=f"{escape(title)}.", label="proxy-top3", body=lines, notes=told, gap=3.0)
 
 
@@ -144,7 +141,7 @@ def options_table(
         if entry.printed:
             lines.append(row(["", "paper's", escape(entry.printed), *[""] * 3]))
     lines += [r"\bottomrule", r"\end{tabular}"]
-    notes = [_correlation_note(table), *footnotes(table["method"], learnt=LEARNT)]
+    notes = [_correlation_note(table), *footnotes(table["method"])]
     return table, environment(caption=f"{escape(title)}.", label="tuning", body=lines, notes=notes, gap=3.0)
 
 
