@@ -58,25 +58,6 @@ def test_a_study_alone_has_its_own_tables_and_figures_and_those_of_images_and_th
     assert {figure.study for figure in drawn.values()} == {study, "theory", *of_images}
 
 
-def test_notes_tell_of_the_copies_and_of_what_is_held_out_as_configured() -> None:
-    values = {
-        "synthetic": {
-            "augmentation": {"classes": "all", "copies": 3, "noise": 0.25},
-            "scenarios": {"ir9": {"validation_fraction": 0.2}},
-        },
-        "images": {"training": {"augmented_copies": 4, "class_priors": "rows"}},
-    }
-    found = all_tables(**values)
-    notes = " ".join(found["robustness-difficulty"].notes)
-    assert "3 times as many as there nominally are training samples" in notes
-    assert "noise of 0.25 deviations" in notes
-    assert "20% is held out" in notes
-    images = " ".join(found["final-tuning"].notes)
-    assert "4 augmented copies; class priors count all rows" in images
-    none = all_tables(images={"training": {"augmented_copies": 0}})
-    assert "copies" not in " ".join(none["final-tuning"].notes)
-
-
 def test_imbalance_ratios_stand_in_rising_order_with_the_blocks_that_have_them() -> None:
     scenarios = {"hard": {"imbalance_ratio": 12.0}, "easy": {"imbalance_ratio": 2.0}}
     options = all_figures(synthetic={"scenarios": scenarios})["imbalance-ratios"].options

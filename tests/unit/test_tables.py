@@ -36,6 +36,7 @@ def tabulated(
     columns: list[str] = SYNTHETIC,
     title: str = "Synthetic data",
     notes: tuple[str, ...] = (),
+    alpha: float = 0.05,
 ) -> tuple[pd.DataFrame, str]:
     """A table of rows that the paper does not have."""
     statistics = compared(metrics, blocks)
@@ -46,6 +47,7 @@ def tabulated(
         blocks=blocks,
         columns=columns,
         notes=notes,
+        alpha=alpha,
     )
 
 
@@ -88,7 +90,6 @@ def test_a_regret_is_neither_bold_nor_called_better_where_it_is_low() -> None:
     assert cells(tex, "FOSSIL")[6:9] == ["0.800"] * 3
     headings = next(line for line in tex.splitlines() if "AURC" in line)
     assert "downarrow" not in headings
-    assert "mean over epochs; 0 for a loss that only falls, however high, and so not bold." in tex
 
 
 def test_bold_goes_to_the_best_row_even_where_that_is_not_the_reference() -> None:
@@ -110,7 +111,6 @@ def test_means_that_print_the_same_are_all_bold_unless_more_than_half_of_the_row
     centres = CENTRES | {"erm": 0.801, "fossil": 0.803, "focal": 0.7}
     _, tex = tabulated(long_table(centres, names=SYNTHETIC), four)
     assert cells(tex, "ERM")[1] == cells(tex, "FOSSIL")[1] == r"\textbf{0.80}"
-    assert "ties at the printed precision are all bold" in tex
     _, tex = tabulated(long_table(centres | {"focal": 0.799}, names=SYNTHETIC), four)
     assert cells(tex, "ERM")[1] == cells(tex, "FOSSIL")[1] == cells(tex, "Focal loss")[1] == "0.80"
 
@@ -155,7 +155,6 @@ def test_a_missing_run_is_counted_beside_its_row_and_left_out_of_its_mean() -> N
     assert "3 of 4" in lines[lines.index(next(line for line in lines if line.startswith("ERM"))) + 1]
     assert tex.count("of 4}") == 1
     assert "Runs are missing" in tex
-    assert "Tests use the runs that both sides have." in tex
 
 
 def test_a_row_without_runs_has_dashes(tmp_path: Path) -> None:
@@ -175,44 +174,35 @@ def test_where_no_comparison_has_a_p_nothing_is_said_of_tests() -> None:
         metrics = break_run(metrics, method="fossil", seed=seed)
     _, tex = tabulated(metrics, BLOCK)
     assert cells(tex, "ERM")[-4:] == ["--"] * 4
-    assert "$-values are" not in tex
     assert "comparison" not in tex
 
 
-def test_the_notes_say_whether_p_is_exact_and_how_small_it_can_be() -> None:
+def test_the_notes_count_comparisons_and_tell_where_no_p_can_be_below_the_level() -> None:
     _, tex = tabulated(long_table(CENTRES, names=SYNTHETIC), BLOCK)
-    assert "both exact" in tex
-    assert "over 2 comparisons" in tex
-    assert "With $n$~=~4 no $p$ can be below 0.125, whatever the data." in tex
-    _, tex = tabulated(random_table(BLOCK.rows, names=SYNTHETIC, seeds=range(16)), BLOCK)
-    assert "random flips where 2$^n$ are too many" in tex
-    assert "whatever the data" not in tex
+    assert "Holm corrects over 2 comparisons. With $n$~=~4 no $p$ can be below 0.125." in tex
+    assert "can be below" not in tabulated(long_table(CENTRES, names=SYNTHETIC), BLOCK, alpha=0.3)[1]
+    assert "can be below" not in tabulated(random_table(BLOCK.rows, names=SYNTHETIC, seeds=range(16)), BLOCK)[1]
 
 
-def test_the_notes_say_how_small_the_corrected_p_of_a_block_can_be() -> None:
+def test_the_notes_tell_how_small_the_corrected_p_of_a_block_can_be() -> None:
     names = ["erm", "static_inverted", "focal", "curriculum", "effective_number", "meta_weight_net", "static", "fossil"]
     many = block(*map(row, names))
     few = block(*map(row, names[-3:]), name="few", title="Few")
     shorter = few.model_copy(update={"name": "shorter", "seeds": [0, 1, 2]})
     metrics = long_table(dict.fromkeys(names, 0.5), names=SYNTHETIC, seeds=8)
-    # Seven comparisons of at least 2/2^8, and two: .0547 and .0156. With three seeds it is twice 2/2^3.
-    floor = "With $n$~=~8 and 7 comparisons no Holm $p$ can be below 0.055"
-    less = "; blocks with fewer comparisons can give less: compare raw $p$-values between blocks."
-    assert f"{floor}. " in tabulated(metrics, many)[1]
-    assert floor + less in tabulated(metrics, many, few)[1]
+    # Seven comparisons of at least 2/2^8, and two: .0547 and .0156. With three seeds p itself is at least 2/2^3.
+    floor = "With $n$~=~8 and 7 comparisons no Holm $p$ can be below 0.055."
+    assert floor in tabulated(metrics, many)[1]
+    assert f"Holm corrects over 7 or 2 comparisons of a block. {floor}" in tabulated(metrics, many, few)[1]
+    assert "no Holm" not in tabulated(metrics, many, alpha=0.06)[1]
     assert "no Holm" not in tabulated(metrics, few)[1]
-    _, tex = tabulated(metrics, few, shorter)
-    assert "With $n$~=~3 and 2 comparisons no Holm $p$ can be below 0.500; blocks with more runs can give less." in tex
-    both = ", with $n$~=~3 and 2 comparisons no Holm $p$ can be below 0.500; blocks with more runs can give less."
-    assert floor + both in tabulated(metrics, many, shorter)[1]
+    assert f"{floor} With $n$~=~3 no $p$ can be below 0.250." in tabulated(metrics, many, shorter)[1]
 
 
-def test_only_regrets_and_errors_that_are_shown_are_explained() -> None:
+def test_only_metrics_that_are_shown_are_explained() -> None:
     metrics = long_table(CENTRES, names=dict.fromkeys([*IMAGES, *SYNTHETIC]))
-    assert "Dyn. regret is" not in tabulated(metrics, BLOCK, columns=["auc", "balanced_error"])[1]
-    _, tex = tabulated(metrics, BLOCK, columns=IMAGES)
-    assert tex.count("Static regret is") == tex.count("Dyn. regret is") == tex.count("AURC is") == 1
-    assert "Bal. error is" not in tex
+    assert "Bal. error is" in tabulated(metrics, BLOCK, columns=["auc", "balanced_error"])[1]
+    assert "Bal. error is" not in tabulated(metrics, BLOCK, columns=IMAGES)[1]
 
 
 def test_the_inverted_static_row_is_explained_where_it_is_shown() -> None:
@@ -226,7 +216,6 @@ def test_methods_that_learn_on_the_validation_split_are_marked_where_they_are_sh
     metrics = long_table(dict.fromkeys(names, 0.5), names=SYNTHETIC)
     _, tex = tabulated(metrics, block(*map(row, names)))
     assert tex.count(r"$^\ddagger$") == 3  # two rows and one note
-    assert tex.count("where regrets are measured, which may flatter this method.") == 1
 
 
 def test_a_table_of_the_reference_alone_speaks_of_no_test(tmp_path: Path) -> None:
@@ -238,8 +227,9 @@ def test_a_table_of_the_reference_alone_speaks_of_no_test(tmp_path: Path) -> Non
         blocks=[block(row("fossil"))],
         columns=SYNTHETIC,
         notes=[],
+        alpha=0.05,
     )
-    assert "Holm:" not in tex
+    assert "Holm corrects" not in tex
     compiles(tex, tmp_path)
 
 
@@ -277,4 +267,5 @@ def test_what_does_not_fit_the_blocks_is_refused() -> None:
             blocks=[BLOCK],
             columns=SYNTHETIC,
             notes=[],
+            alpha=0.05,
         )

@@ -47,6 +47,7 @@ def tabulated(name: str, images: dict[str, Any], datasets: dict[str, Any]) -> tu
         blocks=shown if table.printed else [block.unprinted() for block in shown],
         columns=table.columns,
         notes=table.notes,
+        alpha=0.05,
     )
 
 
@@ -68,8 +69,8 @@ def test_the_corrected_t_stands_beside_wilcoxons_p_and_fits_the_page(tmp_path: P
     table, tex = tabulated("final-tuning", {"methods": FEW, "variants": ["baseline"]}, {})
     erm = table.set_index("method").loc["erm"]
     assert cells(tex, "ERM")[-4:] == [f"{erm[f'p_{name}']:.3f}" for name in P_SHOWN]
-    assert "corrected resampled $t$-test" in tex
-    assert "permutation" not in tex
+    assert r"Corr.\\$t$" in tex
+    assert "Perm." not in tex
     compiles(tex, tmp_path)
 
 

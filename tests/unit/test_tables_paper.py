@@ -44,6 +44,7 @@ def tabulated(
         blocks=blocks,
         columns=SYNTHETIC,
         notes=[],
+        alpha=0.05,
     )
 
 
@@ -98,7 +99,7 @@ def test_the_papers_dynamic_regret_is_held_against_the_balanced_error_and_keeps_
     # The last of the measured metrics and the last of the printed ones.
     assert starred == [len(SYNTHETIC), len(SYNTHETIC) + 5]
     # Lines 486 to 491: .27 - .29, .34 - .35, .29 - .29, .27 - .29, .28 - .29, .25 - .27.
-    assert "1 $-$ the printed Bal. acc. within 0.02." in tex
+    assert "1 $-$ its Bal. acc. in these rows, within 0.02." in tex
 
 
 def test_a_table_of_which_the_paper_prints_three_decimals_has_three() -> None:

@@ -86,6 +86,7 @@ def tabulated(block: Block, metrics: pd.DataFrame, measured: pd.DataFrame = ALL_
         title="Options of FOSSIL",
         block=block,
         metric="balanced_accuracy",
+        alpha=0.05,
     )
 
 
@@ -132,7 +133,7 @@ def test_every_level_has_its_effect_from_the_configured_cell_and_beside_it_the_a
         assert lines_of(tex, name)[0][1:] == [*configured, *average, "$-$0.028"]
     assert r"95\% interval" in tex
     # Nine levels; each of the two class terms interacts with the seven of other factors.
-    assert "corrected within a part and test over 9 or 14 comparisons" in tex
+    assert "Holm corrects over 9 or 14 comparisons of a part." in tex
 
 
 def test_interactions_stand_below_the_effects_by_class_term_and_have_none_from_the_configured_cell() -> None:
@@ -149,28 +150,23 @@ def test_interactions_stand_below_the_effects_by_class_term_and_have_none_from_t
     assert len(lines_of(tex, "none")) == 1
 
 
-def test_the_notes_say_what_averages_hide_and_intervals_are_worth() -> None:
+def test_the_notes_tell_what_averages_hide_and_how_small_p_can_be() -> None:
     block = grid("inverse_prior", "none")
     metrics = random_table(block.rows, names=NAMES, seeds=range(8))
     _, tex = tabulated(block, metrics)
-    assert "Averages hide interactions, and these are averages too." in tex
+    assert "averages hide them" in tex
     assert "its cells stand for every source" in tex
-    assert "Bootstrap intervals of so few seeds are too narrow; the tests are exact." in tex
     # Fourteen times 2/2^8, and the nine of the other parts.
-    floors = (
-        "With $n$~=~8 and 9 comparisons no Holm $p$ can be below 0.070, with $n$~=~8 and 14 comparisons no Holm $p$"
-    )
-    assert f"{floors} can be below 0.109; parts with fewer comparisons can give less: compare raw" in tex
+    for n, p in ((9, "0.070"), (14, "0.109")):
+        assert f"With $n$~=~8 and {n} comparisons no Holm $p$ can be below {p}." in tex
     _, tex = tabulated(block, metrics, effects(*FACTS[:3]).assign(exact=False))
-    assert "Bootstrap" not in tex
     assert "Interactions" not in tex
     assert "no Holm" not in tex
 
 
 def test_where_no_effect_has_a_p_nothing_is_said_of_tests() -> None:
     without = ALL_EFFECTS.assign(n=0, p=np.nan, p_holm=np.nan)
-    assert "tests are exact" not in (said := tabulated(SMALL, constant_runs(SMALL_VALUES, SMALL), without)[1])
-    assert "comparison" not in said
+    assert "comparison" not in tabulated(SMALL, constant_runs(SMALL_VALUES, SMALL), without)[1]
 
 
 def test_an_effect_that_the_configured_cell_does_not_have_is_a_dash() -> None:
@@ -281,7 +277,7 @@ def test_the_stage_goes_from_files_to_table(tmp_path: Path) -> None:
     metrics.to_parquet(paths["metrics"])
     compared(metrics, [SMALL]).to_csv(paths["statistics"], index=False)
     effects(("warmup_epochs", "0", "5")).to_csv(paths["effects"], index=False)
-    settings = {"title": "FOSSIL's options at 9:1", "blocks": [SMALL.model_dump(mode="json")]}
+    settings = {"title": "FOSSIL's options at 9:1", "alpha": 0.05, "blocks": [SMALL.model_dump(mode="json")]}
     tabulate_sensitivity.run(tabulate_sensitivity.Settings.model_validate(settings), **paths)
     tex = paths["tex"].read_text()
     assert r"\caption{FOSSIL's options at 9:1. Mean $\pm$ standard deviation over 4 seeds ($n$~=~4).}" in tex

@@ -246,4 +246,4 @@ def test_configured_and_tuned_options_stand_with_their_trials_and_their_whole_st
     assert found.at[("focal", "tuned"), "printed"] == "gamma 3, alpha 0.25"
     assert found["test_auc"].tolist() == pytest.approx([0.6, 0.7, 0.8])
     # Trials .50, .55 and .61 come in the order of .6, .7 and .8.
-    assert r"Over the 3 rows Spearman's $\rho$ of the trials' AUC and the whole study's is 1.00" in tex
+    assert r"Over 3 rows Spearman's $\rho$ of the trials' AUC and the whole study's is 1.00" in tex

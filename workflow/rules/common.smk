@@ -33,7 +33,7 @@ from fossil.pipeline.command import STAGE, as_json, stage
 from fossil.runtime.digest import code_digest, listing_digest, table_digest
 from fossil.design.plan import plan_images
 from fossil.reporting.catalogue import figures, tables
-from fossil.reporting.catalogue_images import dataset_description, difficulty_description, operating_point_notes
+from fossil.reporting.catalogue_images import dataset_description, difficulty_description
 from fossil.reporting.study_facts import PHANTOM_SENTENCE, is_drawn, study_facts
 
 # Jobs run the package of this checkout with the Python that runs Snakemake, unless a software environment is deployed,
@@ -290,6 +290,7 @@ def tabulate_study_settings(wildcards):
         blocks=BLOCKS[table.study] if table.printed else [block.unprinted() for block in BLOCKS[table.study]],
         columns=table.columns,
         notes=table.notes,
+        alpha=CONFIG.statistics.alpha,
     )
 
 
@@ -427,6 +428,7 @@ def tabulate_sensitivity_settings(wildcards):
     return dict(
         title=f"FOSSIL's options, synthetic data, imbalance ratio {ratio:g}:1.",
         blocks=BLOCKS.get("sensitivity", []),
+        alpha=CONFIG.statistics.alpha,
     )
 
 
@@ -436,5 +438,4 @@ def tabulate_operating_point_settings(wildcards):
         title=f"{dataset_description(CONFIG, DATASET)}: operating points",
         block=IMAGE_STUDIES[INTERNAL][0],
         recall=IMAGES.operating_recall,
-        notes=operating_point_notes(CONFIG),
     )

@@ -245,8 +245,8 @@ METRICS: dict[str, Metric] = {
         heading=r"Gen.\\gap",
         decimals=3,
         marks_best=False,
-        note="Gen. gap: AUC here minus AUC of the same model on its own test images; the paper subtracts one number per "
-        "method. It is not bold, since a model that is bad on both has none.",
+        note="Gen. gap: AUC here minus AUC of the same model on its own test images; the paper subtracts one number "
+        "per method. It is not bold, since a model that is bad on both has none.",
     ),
     "generalization_gap_constant": Metric(
         label="Generalization gap to the mean", heading=r"Gap to\\mean", decimals=3, marks_best=False

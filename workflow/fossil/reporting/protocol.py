@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fossil.config import DATASETS, Config
+from fossil.config import Config
 from fossil.design.candidates import searches
 from fossil.design.synthetic_studies import studies
 
@@ -27,8 +27,8 @@ def _reading() -> list[str]:
         "n counts runs; a row that lacks runs says how many it has.",
         "Bold: the best mean of a column in its block, the lowest where an arrow points down.",
         "Ties at the printed precision are all bold, and nothing is bold where more than half of the rows tie.",
-        "A method marked with a double dagger learns its weights on the validation split, on which regret, thresholds "
-        "and trials are measured too; that may flatter it.",
+        "A method marked with a double dagger learns its weights on the validation split. Regret, thresholds and "
+        "trials are measured on that split too, which may flatter the method.",
     ]
 
 
@@ -102,8 +102,8 @@ def _images(config: Config) -> list[str]:
         )
     if config.external_dataset is not None and images.transfer:
         sentences.append(
-            f"Every model predicts the same images of {DATASETS[config.external_dataset]}: tests show chance in "
-            "training, not in the choice of these images."
+            "Every model predicts the same external images: tests show chance in training, not in the choice of these "
+            "images."
         )
     return sentences
 
@@ -114,9 +114,8 @@ def _search(config: Config) -> list[str]:
     tuning = config.images.tuning
     folds = "fold 0" if config.trial_folds == 1 else f"folds 0 to {config.trial_folds - 1}"
     sentences = [
-        f"Tuned: the candidate with the highest mean AUC on validation images of {folds} of "
-        f"{DATASETS[config.image_dataset]}, seed {', '.join(map(str, tuning.seeds))}, after "
-        f"{_counted(tuning.epochs, 'epoch')}."
+        f"Tuned: the candidate with the highest mean AUC on validation images of {folds}, seed "
+        f"{', '.join(map(str, tuning.seeds))}, after {tuning.epochs} epoch{'s' if tuning.epochs > 1 else ''}."
     ]
     if config.image_folds > 1:
         sentences.append(
@@ -134,7 +133,3 @@ def _paper() -> list[str]:
         "In its table of images the regrets of ERM and static weighting are static, and those of the others dynamic. "
         "Ours are all dynamic.",
     ]
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' if number > 1 else ''}"

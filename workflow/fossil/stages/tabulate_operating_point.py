@@ -14,13 +14,12 @@ from fossil.runtime.files import write_csv, write_text
 
 
 class Settings(Strict):
-    """What the table needs to know: its name, the start of its caption, rows, the wanted recall, sentences below it."""
+    """What the table needs to know: its name, the start of its caption, rows, and the wanted recall."""
 
     table: str
     title: str
     block: Block
     recall: Fraction
-    notes: list[str]
 
 
 def run(settings: Settings, *, metrics: Path, tex: Path, csv: Path) -> None:
@@ -31,7 +30,6 @@ def run(settings: Settings, *, metrics: Path, tex: Path, csv: Path) -> None:
         title=settings.title,
         block=settings.block,
         recall=settings.recall,
-        notes=settings.notes,
     )
     write_csv(csv, table)
     write_text(tex, latex)

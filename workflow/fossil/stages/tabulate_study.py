@@ -42,7 +42,8 @@ def run(
 ) -> None:
     """Read metrics (Parquet), comparisons and the paper's numbers (CSV), write LaTeX and CSV.
 
-    Descriptions are the JSON records of the synthetic problems, whose effective imbalance ratios stand below the table.
+    Descriptions are the JSON records of the data, whose peculiarities stand below the table. The file of a synthetic
+    problem is called after the problem.
     """
     table, latex = study_table(
         pd.read_parquet(metrics),
@@ -60,7 +61,10 @@ def run(
 
 
 def _notes_on_data(records: Mapping[str, dict[str, Any]]) -> Iterator[str]:
-    """Return what flipped labels do to imbalance ratios; a record's name is that of its problem."""
+    """Return what is peculiar about the data; a record's name is that of its problem or data set."""
+    for record in records.values():
+        if missing := record.get("missing_images"):
+            yield f"{missing} of {record['rows']} rows of the metadata have no image and were left out."
     problems: dict[str, dict[bool, dict[str, Any]]] = {}
     for name, record in records.items():
         if "splits" in record:

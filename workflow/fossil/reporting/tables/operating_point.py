@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pandas as pd
 
 from fossil.design.comparisons import Block
@@ -34,7 +32,7 @@ _JUDGED = ("f1", "balanced_accuracy")
 
 
 def operating_point_table(
-    metrics: pd.DataFrame, *, table: str, title: str, block: Block, recall: float, notes: Sequence[str]
+    metrics: pd.DataFrame, *, table: str, title: str, block: Block, recall: float
 ) -> tuple[pd.DataFrame, str]:
     """Tabulate operating points, a row for each row of the block.
 
@@ -44,8 +42,8 @@ def operating_point_table(
         Long table with `OPERATING_METRICS`.
     table : str
         Name of the table.
-    title, notes : str, sequence of str
-        Start of the caption and sentences below the table, in plain text.
+    title : str
+        Start of the caption, in plain text.
     recall : float
         The recall that was wanted of the threshold.
 
@@ -71,7 +69,7 @@ def operating_point_table(
         caption=caption,
         label=table,
         body=[*_head(recall), *_lines(summary), r"\bottomrule", r"\end{tabular}"],
-        notes=[*_notes(metrics, block, recall), *map(escape, notes), *footnotes(summary["method"])],
+        notes=[*_notes(metrics, block, recall), *footnotes(summary["method"])],
         gap=1.7,
     )
     return summary, tex
