@@ -1,6 +1,6 @@
 """FOSSIL: sample weights for learning from few, imbalanced and augmented samples.
 
-The names below are for training loops of one's own. They are imported when they are first asked for, so that
+The names below are the library: weights for your own training loop. They are imported on first use, so that
 ``import fossil`` and ``import fossil.config`` do not import PyTorch.
 """
 

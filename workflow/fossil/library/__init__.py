@@ -1,4 +1,4 @@
-"""FOSSIL for a training loop of one's own: Eq. 1 and Algorithm 1, without the workflow."""
+"""FOSSIL for your own training loop: Eq. 1 and Algorithm 1, without the workflow."""
 
 from fossil.library.bilevel import FossilBilevel
 from fossil.library.weights import FossilWeights

@@ -1,4 +1,4 @@
-"""Algorithm 1 for a training loop of one's own."""
+"""Algorithm 1 for your own training loop."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TRAIN, _VALIDATION = ("inputs", "targets", "index"), ("inputs", "targets")
 
 
 def binary_or_multiclass(logits: Tensor, targets: Tensor) -> Tensor:
-    """Per-sample cross-entropy in nats, shape (n,), of logits (n, K), or (n,) or (n, 1) for two classes.
+    """Compute per-sample cross-entropy in nats, shape (n,), of logits (n, K), or (n,) or (n, 1) for two classes.
 
     Raises
     ------
@@ -37,35 +37,34 @@ def binary_or_multiclass(logits: Tensor, targets: Tensor) -> Tensor:
 
 
 class FossilBilevel:
-    """A learned weight and, for augmented copies, a penalty of every training sample (Algorithm 1).
+    """Learn a weight per training sample and a penalty per augmented copy (Algorithm 1).
 
-    Call it with the places of a batch's samples in the training set, and let it take a step along the hypergradient of
-    the validation loss after each epoch. The passes of a step leave the model as it was: they run in evaluation mode,
-    without autocast and at least in float32, and touch neither parameters, nor gradients, nor running statistics.
+    Call it with the index of a batch's samples in the training set. After each epoch, ``update`` takes a step along the
+    hypergradient of the validation loss. An update leaves the model unchanged: it runs in evaluation mode, without
+    autocast, at least in float32, and touches no parameter, gradient or running statistic.
 
     Parameters
     ----------
     model : nn.Module
-        The model that is trained; one wrapped for DDP or compiled is unwrapped. Parameters that need no gradient do not
-        count.
+        The trained model, unwrapped where it is compiled or wrapped for DDP. Parameters without gradient do not count.
     train_size : int
         N, the number of training samples.
     options : BilevelOptions
-        Steps, momentum and linear solver; the paper's unless given.
+        Step sizes, momentum and linear solver; by default the paper's.
     start : Tensor, shape (N,)
-        First weights up to their scale, such as ``FossilWeights`` of the whole training set; equal by default.
+        Initial weights up to their scale, such as ``FossilWeights`` of the whole training set; equal by default.
     is_augmented : Tensor of bool, shape (N,)
-        Samples that are augmented copies, which have a penalty; none by default.
+        Which samples are augmented copies, and so have a penalty; none by default.
     head : str
-        Name of a submodule whose output is the model's, such as "fc". Only its parameters count then, and what enters
-        it is computed once a step: much cheaper, and the usual choice for a deep network.
+        Name of a submodule whose output is the model's, such as "fc". Only its parameters count then, and its inputs
+        are computed once per update: much cheaper, and the usual choice for a deep network.
     loss : callable
-        From logits and targets of n samples to n losses; by default cross-entropy, also for one logit.
+        Maps logits and targets of n samples to n losses; by default cross-entropy, also for one logit.
 
     Raises
     ------
     ValueError
-        If an argument is not so; the message names it.
+        If an argument has another type, shape or range; the message names it.
     """
 
     def __init__(
@@ -96,21 +95,21 @@ class FossilBilevel:
 
     @property
     def weights(self) -> Tensor:
-        """Weights N w of all training samples, shape (N,), of mean 1."""
+        """Return the weights N w of all training samples, shape (N,), of mean 1."""
         return self._upper.weights
 
     @property
     def penalties(self) -> Tensor:
-        """Penalties lambda of all training samples, shape (N,); 0 for those that are no augmented copies."""
+        """Return the penalties lambda of all training samples, shape (N,); 0 for originals."""
         return self._upper.penalties
 
     @property
     def last(self) -> Solution | None:
-        """What the linear solver did in the last step."""
+        """Return what the linear solver did in the last update, or None before the first."""
         return self._upper.last
 
     def __call__(self, index: Tensor) -> Tensor:
-        """N w_i (1 - lambda_i 1{i in A}) of the samples at an index of shape (n,), without gradient.
+        """Return N w_i (1 - lambda_i 1{i in A}) for the samples at an index of shape (n,), without gradient.
 
         Raises
         ------
@@ -128,10 +127,10 @@ class FossilBilevel:
         *,
         curvature_batches: int | None = None,
     ) -> None:
-        """Take one step of weights and penalties.
+        """Update weights and penalties by one step.
 
-        Batches are read once and kept, as they are or, with a head, as its inputs, since the solver passes over them
-        several times; what a pass needs beside is bounded by a batch.
+        The batches, or with a head its inputs, stay in memory, because the solver passes over them several times. Other
+        memory is bounded by one batch.
 
         Parameters
         ----------
@@ -140,15 +139,15 @@ class FossilBilevel:
         validation_batches : iterable of (inputs, targets)
             Samples that the model is not trained on.
         curvature_batches : int
-            So many of the first training batches stand for the curvature of all; all of them unless given. The loader
-            must then shuffle. It saves most of the time: with all, each step of the solver is as dear as an epoch.
+            How many of the first training batches give the Hessian; all by default. The loader must then shuffle. Few
+            batches save most of the time: with all, each step of the solver costs as much as an epoch.
 
         Raises
         ------
         ValueError
-            If a batch is not so, or an index is missing, doubled or outside; the weights are then what they were.
+            If a batch has another form, or an index is missing, doubled or out of range; the weights stay unchanged.
         FloatingPointError
-            If the hypergradient is not finite; the weights are then what they were.
+            If the hypergradient is not finite; the weights stay unchanged.
         """
         if curvature_batches is not None:
             checks.check_positive_integer(curvature_batches, "curvature_batches")
@@ -175,11 +174,11 @@ class FossilBilevel:
         self._log()
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Return what a checkpoint must hold beside the model; ``torch.load(..., weights_only=True)`` reads it."""
+        """Return the state for a checkpoint; ``torch.load(..., weights_only=True)`` reads it."""
         return self._upper.state_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a state of ``state_dict``.
+        """Resume from a state of ``state_dict``.
 
         Raises
         ------
@@ -190,14 +189,14 @@ class FossilBilevel:
 
     def _part(self, function: ModelFunction, inputs: Tensor, targets: Tensor, index: Tensor) -> Part:
         def losses(parameters: tuple[Tensor, ...]) -> Tensor:
-            own = targets.to(function.device)
-            found = self._loss(function(parameters, inputs), own)
-            if found.shape != (len(own),):
+            labels = targets.to(function.device)
+            values = self._loss(function(parameters, inputs), labels)
+            if values.shape != (len(labels),):
                 raise ValueError(
-                    f"loss: expected one loss for each of {len(own)} samples, got shape {tuple(found.shape)}; "
+                    f"loss: expected one loss for each of {len(labels)} samples, got shape {tuple(values.shape)}; "
                     'a loss of torch gives them with reduction="none"'
                 )
-            return found
+            return values
 
         return Part(losses, index.to(function.device).long())
 
@@ -213,7 +212,7 @@ class FossilBilevel:
 
 
 def _read(batches: Iterable[Sequence[Tensor]], name: str, what: Sequence[str]) -> Iterator[tuple[Tensor, ...]]:
-    """Read and check batches, of which there must be one."""
+    """Yield checked batches; none at all is an error."""
     empty = True
     for batch in batches:
         empty = False
@@ -224,7 +223,7 @@ def _read(batches: Iterable[Sequence[Tensor]], name: str, what: Sequence[str]) -
 
 @contextmanager
 def _evaluating(model: nn.Module) -> Iterator[None]:
-    """Set evaluation mode, then each module as it was."""
+    """Set evaluation mode, then restore the mode of each module."""
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
     try:

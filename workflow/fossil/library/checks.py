@@ -1,4 +1,4 @@
-"""What the library's arguments must be; every error names the argument, what was found and what to do."""
+"""Check the library's arguments; every error names the argument, what was found and what to do."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ def check_positive_integer(value: Any, name: str) -> int:
 
 
 def check_epoch(value: Any) -> None:
-    """Whole number of at least 0."""
+    """Check that an epoch is a whole number of at least 0."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 0:
         raise ValueError(f"state: expected an epoch of at least 0, got {value!r}")
 
 
 def check_options(value: Any, kind: type) -> None:
-    """None or of the kind."""
+    """Check that options are None or of the given class."""
     if value is not None and not isinstance(value, kind):
         raise ValueError(f"options: expected {kind.__name__}, got {type(value).__name__}")
 
 
 def check_integers(values: Tensor, name: str) -> None:
-    """Integers of shape (n,)."""
+    """Check that values are integers of shape (n,)."""
     check_tensor(values, name)
     if values.dtype not in _INTEGERS:
         raise ValueError(f"{name}: expected integers, got {values.dtype}; convert with .long()")
@@ -68,14 +68,14 @@ def check_tensor(values: Any, name: str) -> Tensor:
 
 
 def check_index(index: Tensor, train_size: int) -> None:
-    """Places from 0 to N - 1."""
+    """Check that an index runs from 0 to N - 1."""
     outside = (index < 0) | (index >= train_size)
     if outside.any():
         raise ValueError(f"index: {_some(index[outside])} is outside 0 to {train_size - 1}, as train_size says")
 
 
 def check_labels(targets: Tensor, classes: int, source: str) -> None:
-    """Labels from 0 to K - 1."""
+    """Check that labels run from 0 to K - 1."""
     outside = (targets < 0) | (targets >= classes)
     if outside.any():
         raise ValueError(
@@ -84,20 +84,20 @@ def check_labels(targets: Tensor, classes: int, source: str) -> None:
 
 
 def check_alike(values: Tensor, name: str, targets: Tensor) -> None:
-    """Of the shape and on the device of the targets."""
+    """Check that values have the shape and device of the targets."""
     if values.shape != targets.shape:
         raise ValueError(f"{name}: expected shape {tuple(targets.shape)} as targets, got {tuple(values.shape)}")
     check_device(values, name, targets)
 
 
 def check_device(values: Tensor, name: str, targets: Tensor) -> None:
-    """On the device of the targets."""
+    """Check that values are on the device of the targets."""
     if values.device != targets.device:
         raise ValueError(f"{name}: is on {values.device}, but targets are on {targets.device}; move one of them")
 
 
 def as_rows(logits: Tensor, targets: Tensor, classes: int) -> Tensor:
-    """Logits of shape (n, 1) or (n, K) from logits of shape (n,), (n, 1) or (n, K), detached, at least float32."""
+    """Return detached logits of shape (n, 1) or (n, K), at least float32, from shape (n,), (n, 1) or (n, K)."""
     if not logits.is_floating_point():
         raise ValueError(f"logits: expected floats, got {logits.dtype}")
     n = len(targets)
@@ -113,7 +113,7 @@ def as_rows(logits: Tensor, targets: Tensor, classes: int) -> Tensor:
 
 
 def check_values(targets: Tensor, classes: int, *, logits: Tensor | None, scores: Tensor) -> None:
-    """Labels from 0 to K - 1, finite logits and scores in [0, 1]; a single look at the device where all is well."""
+    """Check labels, that logits are finite and scores in [0, 1]; valid values cost one wait for the device."""
     outside = (targets < 0) | (targets >= classes)
     broken = torch.zeros_like(outside) if logits is None else ~logits.isfinite().all(-1)
     wrong = ~((scores >= 0) & (scores <= 1))  # NaN is not in [0, 1]
@@ -121,13 +121,13 @@ def check_values(targets: Tensor, classes: int, *, logits: Tensor | None, scores
         return
     check_labels(targets, classes, "class_counts says")
     if logits is not None:
-        found = _some(broken.nonzero().flatten())
-        raise ValueError(f"logits: row {found} is not finite; has the training diverged?")
+        rows = _some(broken.nonzero().flatten())
+        raise ValueError(f"logits: row {rows} is not finite; has the training diverged?")
     check_scores(scores)
 
 
 def check_scores(scores: Tensor) -> None:
-    """Scores in [0, 1]."""
+    """Check that scores are in [0, 1]."""
     wrong = ~((scores >= 0) & (scores <= 1))
     if wrong.any():
         first = wrong.nonzero().flatten()[0].item()
@@ -139,7 +139,7 @@ def check_scores(scores: Tensor) -> None:
 
 
 def check_coverage(parts: Sequence[Tensor], train_size: int) -> None:
-    """Every sample from 0 to N - 1 exactly once."""
+    """Check that every sample from 0 to N - 1 comes exactly once."""
     for part in parts:
         check_integers(part, "index")
     index = torch.cat([part.cpu().long() for part in parts])
@@ -164,8 +164,8 @@ def check_coverage(parts: Sequence[Tensor], train_size: int) -> None:
 def check_batch(batch: Any, name: str, what: Sequence[str]) -> tuple[Tensor, ...]:
     """Return the tensors of a batch, with as many targets as inputs."""
     if not isinstance(batch, tuple | list) or len(batch) != len(what):
-        found = f"{len(batch)} parts" if isinstance(batch, tuple | list) else type(batch).__name__
-        raise ValueError(f"{name}: expected batches ({', '.join(what)}), got {found}")
+        given = f"{len(batch)} parts" if isinstance(batch, tuple | list) else type(batch).__name__
+        raise ValueError(f"{name}: expected batches ({', '.join(what)}), got {given}")
     for part, part_name in zip(batch, what, strict=True):
         if not isinstance(part, Tensor):
             raise ValueError(f"{name}: {part_name} must be a tensor, not {type(part).__name__}")
@@ -176,5 +176,5 @@ def check_batch(batch: Any, name: str, what: Sequence[str]) -> tuple[Tensor, ...
 
 def _some(values: Tensor, most: int = 5) -> str:
     numbers = values.unique()
-    shown = ", ".join(str(number) for number in numbers[:most].tolist())
-    return shown if len(numbers) <= most else f"{shown} and {len(numbers) - most} more"
+    text = ", ".join(str(number) for number in numbers[:most].tolist())
+    return text if len(numbers) <= most else f"{text} and {len(numbers) - most} more"

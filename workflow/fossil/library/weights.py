@@ -1,4 +1,4 @@
-"""Eq. 1 for a training loop of one's own."""
+"""Eq. 1 for your own training loop."""
 
 from __future__ import annotations
 
@@ -19,30 +19,29 @@ _FIXED = ("class_counts", "epochs", "proxy", "options")
 
 
 class FossilWeights:
-    """FOSSIL's closed-form sample weights (Eq. 1), called with each batch and stepped after each epoch.
+    """Compute FOSSIL's closed-form sample weights (Eq. 1): call it with each batch, step it after each epoch.
 
-    A weight depends on its sample and on the epoch alone, never on the batch that the sample came in, so that shards of
-    a batch on several processes have the weights of the whole. Every process steps its own object.
+    A weight depends on its sample and the epoch, never on the batch. Shards of a batch on several processes therefore
+    have the weights of the whole; every process steps its own object.
 
     Parameters
     ----------
     class_counts : sequence, array or Tensor of shape (K,)
-        How many original training samples each class has, such as ``torch.bincount(targets)``, augmented copies left
-        out.
+        Original training samples per class, without augmented copies, such as ``torch.bincount(targets)``.
     epochs : int
-        T, the epochs over which the schedules run. Training may go on after them; t/T then stays 1.
+        T, the length of the schedules. Training may continue after them; t/T then stays 1.
     options : FossilOptions
-        The paper's unless given.
+        All other terms of Eq. 1; by default the paper's.
     proxy : {"softmax", "entropy"}
-        Difficulty of a sample from its logits: 1 - max_k p_k, or entropy divided by log K.
+        How logits give difficulty: 1 - max_k p_k, or entropy divided by log K.
     check : bool
-        Look at the values of labels, logits and scores in each call. On a GPU that waits for the device. Without it a
-        call also goes through ``torch.compile`` in one graph.
+        Check the values of labels, logits and scores in each call, which on a GPU waits for the device. Without the
+        check, ``torch.compile`` compiles a call into one graph.
 
     Raises
     ------
     ValueError
-        If an argument is not so; the message names it.
+        If an argument has another type, shape or range; the message names it.
     """
 
     def __init__(
@@ -74,7 +73,7 @@ class FossilWeights:
 
     @property
     def epoch(self) -> int:
-        """Epochs that have ended: t."""
+        """Return t, the number of finished epochs."""
         return self._epoch
 
     @torch.no_grad()
@@ -86,24 +85,24 @@ class FossilWeights:
         difficulty: Tensor | None = None,
         is_augmented: Tensor | None = None,
     ) -> Tensor:
-        """Weights of samples, shape (n,), at least float32, without gradient.
+        """Return weights of shape (n,), at least float32, without gradient.
 
         Parameters
         ----------
         targets : Tensor of integers, shape (n,)
             Class indices.
         logits : Tensor, shape (n, K), or (n,) or (n, 1) for two classes
-            Of the model as it is now: online difficulty. No gradient goes through them.
+            Scores of the current model, for online difficulty; detached.
         difficulty : Tensor, shape (n,)
-            Scores in [0, 1] in place of the logits, such as those of a model trained before.
+            Scores in [0, 1] instead of logits, such as those of an earlier model.
         is_augmented : Tensor of bool, shape (n,)
             Which samples are augmented copies; none by default.
 
         Raises
         ------
         ValueError
-            If an argument is not so, or both or neither of logits and difficulty are given; or in stage mode before
-            ``set_stages``.
+            If an argument has another type, shape or range, if both or neither of logits and difficulty are given, or
+            in stage mode before ``set_stages``.
         """
         checks.check_integers(targets, "targets")
         rows, scores = self._difficulty(targets, logits, difficulty)
@@ -119,17 +118,17 @@ class FossilWeights:
         return (log_weights + self._log_difficulty_term(scores)).exp()
 
     def set_stages(self, difficulty: Tensor) -> None:
-        """Divide the stages of the stage-wise variant by quantiles of the difficulty of all training samples.
+        """Set the stages of the stage-wise variant by quantiles of all training samples' difficulty.
 
         Parameters
         ----------
         difficulty : Tensor, shape (N,)
-            Scores in [0, 1] of the whole training set, not of a batch or shard.
+            Scores in [0, 1] of the whole training set, not of one batch or shard.
 
         Raises
         ------
         ValueError
-            Without ``stage_mode`` in the options, or if the scores are not so.
+            Without ``stage_mode`` in the options, or if a score is not a float in [0, 1].
         """
         if not self.options.stage_mode:
             raise ValueError("options: there are no stages without FossilOptions(stage_mode=True)")
@@ -138,36 +137,37 @@ class FossilWeights:
                 f"difficulty: expected floats of shape (N,), got {difficulty.dtype} of shape {tuple(difficulty.shape)}"
             )
         checks.check_scores(difficulty)
-        self._thresholds = self._own(stage_thresholds(difficulty.detach(), self.options.stage_quantiles))
+        self._thresholds = self._place(stage_thresholds(difficulty.detach(), self.options.stage_quantiles))
 
     def step(self) -> None:
-        """End an epoch: t becomes t + 1."""
+        """Finish an epoch: t becomes t + 1."""
         self._set_epoch(self._epoch + 1)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return what a checkpoint must hold; ``torch.load(..., weights_only=True)`` reads it."""
+        """Return the state for a checkpoint; ``torch.load(..., weights_only=True)`` reads it."""
         return self._fixed() | {
             "epoch": self._epoch,
             "thresholds": None if self._thresholds is None else self._thresholds.tolist(),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a state of ``state_dict``.
+        """Resume from a state of ``state_dict``.
 
         Raises
         ------
         ValueError
-            If the state lacks or adds something, or was of other class counts, epochs, proxy or options.
+            If the state has other keys, class counts, epochs, proxy or options.
         """
         if set(state) != {*_FIXED, "epoch", "thresholds"}:
             raise ValueError(f"state: has {sorted(state)}, expected {sorted({*_FIXED, 'epoch', 'thresholds'})}")
-        own = self._fixed()
+        current = self._fixed()
         for name in _FIXED:
-            if state[name] != own[name]:
-                raise ValueError(f"state: {_difference(name, state[name], own[name])}; make the weights as they were")
+            if state[name] != current[name]:
+                difference = _difference(name, state[name], current[name])
+                raise ValueError(f"state: {difference}; make the weights as they were")
         checks.check_epoch(state["epoch"])
         thresholds = state["thresholds"]
-        self._thresholds = None if thresholds is None else self._own(torch.tensor(thresholds, dtype=torch.float64))
+        self._thresholds = None if thresholds is None else self._place(torch.tensor(thresholds, dtype=torch.float64))
         self._set_epoch(state["epoch"])
 
     def _difficulty(
@@ -194,9 +194,9 @@ class FossilWeights:
         return self._log_multipliers[stage_of(scores, self._thresholds)].to(scores.dtype)
 
     def _set_epoch(self, epoch: int) -> None:
-        """Compute what changes with the epoch, as tensors, so that a compiled call is not compiled anew."""
+        """Compute what changes with the epoch, as tensors, so that a compiled call is not recompiled."""
         self._epoch = epoch
-        # After the last epoch the schedules stay at t/T = 1, while the warm-up, which counts epochs, may still go on.
+        # After the last epoch the schedules stay at t/T = 1; the warm-up counts epochs and may still continue.
         progress = Progress(epoch, max(epoch, self.epochs))
         classes = torch.arange(self._classes)
         both = Samples(
@@ -207,21 +207,21 @@ class FossilWeights:
             index=classes.repeat(2),
         )
         without_stages = self.options.model_copy(update={"stage_mode": False})
-        self._log_table = self._own(closed_form(both, without_stages, progress).log())
+        self._log_table = self._place(closed_form(both, without_stages, progress).log())
         heat = temperature(progress.fraction, self.options.temperature)
-        self._temperature = self._own(torch.tensor(heat, dtype=torch.float64))
+        self._temperature = self._place(torch.tensor(heat, dtype=torch.float64))
 
     def _move(self, device: torch.device) -> None:
         if device == self._device:
             return
         self._device = device
-        self._log_table, self._temperature = self._own(self._log_table), self._own(self._temperature)
-        self._log_multipliers = self._own(self._log_multipliers)
+        self._log_table, self._temperature = self._place(self._log_table), self._place(self._temperature)
+        self._log_multipliers = self._place(self._log_multipliers)
         if self._thresholds is not None:
-            self._thresholds = self._own(self._thresholds)
+            self._thresholds = self._place(self._thresholds)
 
-    def _own(self, values: Tensor) -> Tensor:
-        """On the device of the last targets, in float64 where the device has it."""
+    def _place(self, values: Tensor) -> Tensor:
+        """Move values to the device of the last targets, in float64 where the device has it."""
         return values.to(self._device, torch.float32 if self._device.type == "mps" else torch.float64)
 
     def _fixed(self) -> dict[str, Any]:
@@ -233,9 +233,9 @@ class FossilWeights:
         }
 
 
-def _difference(name: str, found: Any, own: Any) -> str:
-    """Name the innermost keys in which two settings differ."""
-    if isinstance(found, dict) and isinstance(own, dict):
-        keys = [key for key in {**own, **found} if found.get(key) != own.get(key)]
-        return ", ".join(_difference(f"{name}.{key}", found.get(key), own.get(key)) for key in keys)
-    return f"{name} was {found!r}, but is {own!r}"
+def _difference(name: str, saved: Any, current: Any) -> str:
+    """Describe the innermost keys in which two settings differ."""
+    if isinstance(saved, dict) and isinstance(current, dict):
+        keys = [key for key in {**current, **saved} if saved.get(key) != current.get(key)]
+        return ", ".join(_difference(f"{name}.{key}", saved.get(key), current.get(key)) for key in keys)
+    return f"{name} was {saved!r}, but is {current!r}"
