@@ -78,4 +78,4 @@ $(STAMP): envs/requirements.lock pyproject.toml
 
 clean:
 	rm -rf $(filter-out results/version/ %.dvc,$(wildcard results/*/ results/theory* results/claims.* results/summary.md \
-		results/jobs.jsonl data/processed/* data/raw/phantom* data/raw/weights/*)) .snakemake
+		data/processed/* data/raw/phantom* data/raw/weights/*)) .snakemake

@@ -1,4 +1,4 @@
-"""A study of four jobs in a Git repository of its own, with real Snakemake, Git and DVC, to publish and restore."""
+"""A study of four jobs in its own Git repository, with real Snakemake, Git and DVC, to publish and restore."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ SNAKEFILE = """
 configfile: "config.yaml"
 
 rule all:
-    input: "results/tables/toy.csv", "results/version/headline.json"
+    input: "results/tables/toy.csv"
+
+rule publish:
+    input: rules.all.input, "results/version/headline.json"
 
 rule draw:
     output: images=directory("data/raw/toy/images"), record="data/raw/toy.json"
@@ -69,11 +72,11 @@ RUN = {"study": "toy", "scenario": "toy", "method": "erm", "variant": "baseline"
 def apart(folder: Path) -> Iterator[None]:
     """Let Git and DVC know nothing of this machine's settings and caches."""
     places = {"DVC_SITE_CACHE_DIR": "site", "DVC_GLOBAL_CONFIG_DIR": "global", "DVC_SYSTEM_CONFIG_DIR": "system"}
-    mine = {"GIT_CONFIG_GLOBAL": os.devnull, "DVC_NO_ANALYTICS": "1"} | {
+    isolated = {"GIT_CONFIG_GLOBAL": os.devnull, "DVC_NO_ANALYTICS": "1"} | {
         name: str(folder / place) for name, place in places.items()
     }
-    before = {name: os.environ.get(name) for name in mine}
-    os.environ.update(mine)
+    before = {name: os.environ.get(name) for name in isolated}
+    os.environ.update(isolated)
     try:
         yield
     finally:
@@ -120,29 +123,36 @@ class Toy:
         return self.run(sys.executable, "-m", "dvc", *arguments, expected=expected)
 
     def commit(self) -> str:
-        """Commit everything that Git does not ignore; gives the commit's name."""
+        """Commit everything that Git does not ignore; return the commit."""
         self.git("add", "--all")
         self.git("commit", "--quiet", "--message", "one more")
         return self.git("rev-parse", "HEAD").strip()
 
     def make(self, *arguments: str) -> str:
-        """Run Snakemake, and write the metrics of its run beside."""
-        said = self.run(sys.executable, "-m", "snakemake", "--cores", "1", *arguments)
+        """Run Snakemake, and write the metrics that its run would have."""
+        said = self.run(sys.executable, "-m", "snakemake", "--cores", "1", "publish", *arguments)
         (self.root / METRICS).parent.mkdir(exist_ok=True)
         pd.DataFrame([{**RUN, "metric": "auc", "value": 0.5, "status": "ok"}]).to_parquet(self.root / METRICS)
         return said
 
     def planned(self, *arguments: str) -> list[str]:
         """Name the rules that Snakemake would run."""
-        said = self.run(sys.executable, "-m", "snakemake", "--cores", "1", "--dry-run", *arguments)
-        return sorted(set(re.findall(r"^(?:local)?rule (\w+):$", said, flags=re.MULTILINE)) - {"all"})
+        said = self.run(sys.executable, "-m", "snakemake", "--cores", "1", "--dry-run", "publish", *arguments)
+        return sorted(set(re.findall(r"^(?:local)?rule (\w+):$", said, flags=re.MULTILINE)) - {"publish"})
+
+    def commit_seed(self, seed: int) -> None:
+        """Make, publish and commit the results of another seed."""
+        (self.root / "config.yaml").write_text(f"seed: {seed}\n")
+        self.commit()
+        self.make()
+        self.publish(configuration={"seed": seed})
+        self.commit()
 
     def publish(self, **settings: Any) -> None:
         """Publish as the stage does."""
         with chdir(self.root):
             publish_results.run(
                 publish_results.Settings.model_validate(SETTINGS | settings),
-                targets=[Path("results/tables/toy.csv")],
                 metrics=[METRICS],
                 headline=Path("results/version/headline.json"),
                 results=Path("results"),
@@ -169,10 +179,6 @@ class Toy:
         """Copy the study with its remote into an empty folder."""
         shutil.copytree(self.root.parent, folder, symlinks=True, dirs_exist_ok=True)
         return Toy(folder / self.root.name)
-
-    def twin(self) -> Toy:
-        """Copy the study beside itself."""
-        return Toy(Path(shutil.copytree(self.root, self.root.parent / "twin", symlinks=True)))
 
     def files(self) -> dict[str, bytes]:
         """All files of data and results that Git does not keep, but for logs."""

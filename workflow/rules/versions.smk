@@ -1,5 +1,5 @@
-# Versions of the results: published for DVC and Git to keep, and brought back. Neither job has outputs that Snakemake
-# knows: what they write is beside the run and no part of it.
+# Versions of the results, for DVC and Git to keep. Neither publish nor restore has outputs that Snakemake knows. Both run
+# Snakemake once more: to list the files that publish rests on, and to mark them as up to date.
 
 # Studies whose numbers tell versions apart: the first synthetic one and those on images.
 HEADLINE_STUDIES = [*list(SYNTHETIC_STUDIES)[:1], *IMAGE_STUDIES]
@@ -27,7 +27,7 @@ rule extract_headline:
 
 rule publish:
     input:
-        targets=rules.all.input,
+        rules.all.input,
         metrics=expand("results/metrics/{study}.parquet", study=BLOCKS),
         headline=rules.extract_headline.output.headline,
     log:

@@ -11,9 +11,8 @@ from fossil.config import Strict
 from fossil.evaluation.records import Trainings, read_records
 from fossil.runtime.files import read_json
 from fossil.runtime.logs import say
-from fossil.versions.commands import VersionError, shown, working_alone
-from fossil.versions.pointers import VERSION
 from fossil.versions.publishing import Publication, publish
+from fossil.versions.record import VERSION, VersionError, first_ten
 
 _RUN = ["study", "scenario", "method", "variant", "fold", "seed"]
 
@@ -43,10 +42,8 @@ class Settings(Strict):
     allow_uncommitted: bool
 
 
-def run(
-    settings: Settings, *, targets: list[Path], metrics: list[Path], headline: Path, results: Path, lock: Path
-) -> None:
-    """Check that no run failed or is missing, by metrics (Parquet) and the records of trainings, and publish.
+def run(settings: Settings, *, metrics: list[Path], headline: Path, results: Path, lock: Path) -> None:
+    """Check by metrics (Parquet) and records of trainings that no run failed or is missing, and publish.
 
     Raises
     ------
@@ -67,24 +64,25 @@ def run(
         withheld=settings.withheld,
         allow_uncommitted=settings.allow_uncommitted,
     )
-    with working_alone():
-        changed = publish(publication, targets=map(str, [*targets, headline]), lock=lock)
+    changed = publish(publication, lock=lock)
     version = read_json(VERSION)
     files, size = (sum(file[key] for file in version["files"].values()) for key in ("files", "size"))
     say(f"Published: {files} files, {size / 1e6:.1f} MB, in DVC's cache.")
     if version["not_of_this_run"]:
-        say(f"Among them of other runs or of yours: {shown(version['not_of_this_run'])}.")
+        say(f"Among them of other runs or of yours: {first_ten(version['not_of_this_run'])}.")
     if version["withheld"]:
-        say(f"Not published, for they hold your images: {shown(version['withheld'])}.")
+        say(f"Not published, for they hold your images: {first_ten(version['withheld'])}.")
         showing = [path for path in settings.showing if Path(path).exists()]
-        say(f"Published, though they show some of your images: {shown(showing)}.")
+        say(f"Published, though they show some of your images: {first_ten(showing)}.")
     say(_next(changed))
 
 
 def _require_runs(metrics: list[Path], records: dict[str, dict[str, Any]]) -> None:
     failed = [name for name, record in records.items() if record["status"] != "ok" or record.get("failed")]
     if failed:
-        raise VersionError(f"runs failed, by their records: {shown(failed)}. Make them anew, or configure them away")
+        raise VersionError(
+            f"runs failed, by their records: {first_ten(failed)}. Train them again or configure them away"
+        )
     table = pd.concat([pd.read_parquet(path) for path in metrics], ignore_index=True)
     holes = table[table["status"] != "ok"].drop_duplicates(_RUN)
     if len(holes):
@@ -92,13 +90,13 @@ def _require_runs(metrics: list[Path], records: dict[str, dict[str, Any]]) -> No
             f"{one.study} {one.scenario}/{one.method}-{one.variant} fold {one.fold} seed {one.seed}: {one.status}"
             for one in holes.itertuples()
         ]
-        raise VersionError(f"runs lack: {shown(named)}. Run without allow_missing_runs")
+        raise VersionError(f"runs lack: {first_ten(named)}. Run without allow_missing_runs")
 
 
 def _next(changed: list[Path]) -> str:
     if not changed:
         return "Nothing has changed since it was published before."
     return (
-        f"Changed: {shown(changed)}. Now commit and send it:\n"
+        f"Changed: {first_ten(changed)}. Now commit and send it:\n"
         "  git add data results && git commit -m 'Results'\n  dvc push && git push"
     )

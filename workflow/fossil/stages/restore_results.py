@@ -1,12 +1,13 @@
-"""Bring the results of the version that Git has checked out back into place, for Snakemake too."""
+"""Restore the results of the version that Git has checked out, so that Snakemake plans nothing for them."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from fossil.config import Strict
 from fossil.runtime.logs import say
-from fossil.versions.commands import working_alone
-from fossil.versions.pointers import CONFIGURATION
-from fossil.versions.restoring import restore
+from fossil.versions.record import CONFIGURATION, VersionError, first_ten
+from fossil.versions.restoring import changed_code, mark_up_to_date, restore
 
 
 class Settings(Strict):
@@ -14,10 +15,22 @@ class Settings(Strict):
 
 
 def run(settings: Settings) -> None:
-    """Fetch, check and place the files, and say what to do next."""
-    with working_alone():
-        version, files = restore()
+    """Fetch, check and place the files, mark them as up to date, and print what to do next."""
+    version, files = restore()
     say(f"Restored: {files} files of the version of commit {version['commit'][:12]}, every hash checked.")
     if version["warning"]:
         say(version["warning"])
-    say(f"What another run would make of them: snakemake -n --configfile {CONFIGURATION}")
+    if absent := [place for place in version["own"] if not Path(place).exists()]:
+        say(f"Snakemake plans nothing here without these of your files: {first_ten(absent)}. Then restore again.")
+        return
+    mark_up_to_date()
+    try:
+        changed = changed_code(version)
+    except VersionError as error:
+        say(f"The code cannot be compared with that of the version: {error}")
+    else:
+        if changed:
+            say(f"These differ from what made the version, and Snakemake no longer notices: {first_ten(changed)}.")
+    if version["not_of_this_run"]:
+        say(f"Of other runs, which Snakemake knows nothing about: {first_ten(version['not_of_this_run'])}.")
+    say(f"Nothing is planned now: snakemake -n --configfile {CONFIGURATION}")

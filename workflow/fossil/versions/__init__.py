@@ -1,1 +1,1 @@
-"""Versions of the results: DVC stores their files, Git names them, Snakemake's records say which jobs made them."""
+"""Versions of the results: DVC stores the files, Git keeps pointers to them and a record, Snakemake plans on."""

@@ -1,46 +1,26 @@
-"""Bring the files of a version back, each with the content that was published, or none of them."""
+"""Restore the version that Git has checked out: every file with the content that was published, or none."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from dvc.exceptions import DvcException
+from dvc.output import Output
+from dvc.repo import Repo
+
 from fossil.runtime.files import sha256
-from fossil.versions.at_work import require_no_snakemake
-from fossil.versions.commands import VersionError, cache_folder, dvc, shown
-from fossil.versions.history import hashes_in_commits
-from fossil.versions.job_records import (
-    Records,
-    incomplete_until_done,
-    newest_time,
-    records_of_lines,
-    write_job_records,
-)
-from fossil.versions.pointers import (
-    CONFIGURATION,
-    JOBS,
-    VERSION,
-    Fault,
-    Pointer,
-    cache_object,
-    find_faults,
-    hash_files,
-    holds_object,
-    listed_files,
-    pointer_of,
-    read_pointer,
-    read_version,
-)
+from fossil.versions.record import CONFIGURATION, VERSION, VersionError, first_ten, pointer_of, read_version
+from fossil.versions.tools import git, open_dvc, require_no_other_run, snakemake
 
 
 def restore() -> tuple[dict[str, Any], int]:
-    """Fetch what the cache lacks, check every hash, put the files in place, and tell Snakemake how they were made.
-
-    Links into the cache, which another setting of DVC made, become files of their own: jobs cannot write links anew.
-    All files get one time, that of the last of them, so that none is newer than what was made of it, and what Git
-    checked out is newer than all and thus compared by content.
+    """Fetch what DVC's cache lacks, check every hash, and put the files in place.
 
     Returns
     -------
@@ -50,117 +30,126 @@ def restore() -> tuple[dict[str, Any], int]:
     Raises
     ------
     VersionError
-        If there is no version here, a file is not to be had or differs, results here are in no version of a commit, or
-        something else is at work here. Before that is known, nothing here is changed.
+        If no version is checked out, if a file is missing or damaged, if another run works here, or if DVC's cache has
+        no copy of a file that would be replaced. Until all of that is checked, no result changes.
     """
-    require_no_snakemake()
-    cache = cache_folder()
-    version = _read_version()
-    pointers = [read_pointer(pointer_of(Path(path))) for path in version["files"]]
-    _require_same(version, pointers)
-    _fetch(pointers, cache)
-    files = {path: md5 for pointer in pointers for path, md5 in listed_files(pointer, cache).items()}
-    records = _records(pointers, cache)
-    _require_saved(files, pointers, cache)
-    with incomplete_until_done(records):
-        linked = any(path.is_symlink() or (path.exists() and path.stat().st_nlink > 1) for path in files)
-        how = ["--force", *(["--relink"] if linked else [])]
-        dvc("checkout", *how, *(str(pointer_of(pointer.path)) for pointer in pointers))
-        _require_equal(files, pointers)
-        write_job_records(records)
-        time = newest_time(records)
-        for path in files:
-            os.utime(path, (time, time))
+    with open_dvc() as repo:
+        require_no_other_run()
+        version = read_version()
+        if version is None:
+            raise VersionError(
+                f"{VERSION} is missing: this commit has no published results. "
+                f"git log -- {VERSION} lists commits that have some"
+            )
+        outs = _tracked(repo, version)
+        files = _fetched(repo, outs)
+        _checkout(repo, _pointers(version))
+        if different := [path for path, md5 in files.items() if _md5(path) != md5]:
+            raise VersionError(f"not as published: {first_ten(different)}. Delete them and restore again")
     return version, len(files)
 
 
-def _read_version() -> dict[str, Any]:
-    version = read_version()
-    if version is None:
-        raise VersionError(
-            f"{VERSION} is not here: this commit has no published results. git log -- {VERSION} lists those that have"
-        )
-    return version
+def mark_up_to_date() -> None:
+    """Let Snakemake record the restored files as made by the code and configuration that are checked out."""
+    snakemake("publish", "--touch", "--forceall", configuration=CONFIGURATION)
 
 
-def _require_same(version: dict[str, Any], pointers: Sequence[Pointer]) -> None:
-    """All that Git keeps is of one version, which it is not where a publisher was killed or Git merged two."""
-    told = version["files"]
-    differing = [pointer_of(one.path) for one in pointers if one.described() != told[str(one.path)]]
+def changed_code(version: Mapping[str, Any]) -> list[str]:
+    """List files of the working copy that differ from the code that made a version, as far as Git knows that code.
+
+    Raises
+    ------
+    VersionError
+        If the commit is not in this clone.
+    """
+    names = git("diff", "--name-only", version["commit"], "--", ".", ":(exclude)results", ":(exclude)data")
+    return sorted({*names.splitlines(), *version["uncommitted"]})
+
+
+def _pointers(version: Mapping[str, Any]) -> list[str]:
+    return [str(pointer_of(Path(path))) for path in version["files"]]
+
+
+def _tracked(repo: Repo, version: Mapping[str, Any]) -> list[Output]:
+    """Load the pointers of a version, all of which must be of this version, as must the configuration."""
+    outs = [out for pointer in _pointers(version) for stage in repo.stage.collect(pointer) for out in stage.outs]
+    pairs = zip(outs, version["files"].items(), strict=True)
+    different = [pointer_of(Path(path)) for out, (path, told) in pairs if out.hash_info.value != told["md5"]]
     if not CONFIGURATION.exists() or sha256(CONFIGURATION) != version["configuration"]:
-        differing.append(CONFIGURATION)
-    if differing:
-        raise VersionError(f"{shown(differing)}: not of the version of {VERSION}. git checkout both, or publish again")
+        different.append(CONFIGURATION)
+    if different:
+        raise VersionError(
+            f"{first_ten(different)}: not of the version of {VERSION}. git checkout both, or publish again"
+        )
+    return outs
 
 
-def _fetch(pointers: Sequence[Pointer], cache: Path) -> None:
-    """Have every object in the cache, with the content that its name says."""
-    faults = find_faults(pointers, cache)
-    if not faults:
-        return
-    _discard(faults)
-    refusal = ""
+def _fetched(repo: Repo, outs: Sequence[Output]) -> dict[Path, str]:
+    """Bring every object into the cache, undamaged; return the MD5 of every file."""
+    if any(_faults(outs)):
+        refusal = ""
+        try:
+            repo.fetch(targets=[out.stage.addressing for out in outs])
+        except DvcException as error:
+            refusal = f" DVC: {error}."
+        missing, damaged = _faults(outs)
+        if damaged:
+            raise VersionError(
+                f"damaged in the remote, by the hash: {first_ten(damaged)}. Nothing was restored. Delete their objects "
+                "there and dvc push from a copy that has the files"
+            )
+        if missing:
+            raise VersionError(
+                f"neither in DVC's cache nor in a remote, as a whole: {first_ten(missing)}. Nothing was restored."
+                f"{refusal} dvc remote add --default --local NAME PLACE names a remote; dvc push from a copy that has "
+                "the files fills it"
+            )
+    return {path: md5 for out in outs for path, md5 in _objects(out) if not md5.endswith(".dir")}
+
+
+def _checkout(repo: Repo, pointers: list[str]) -> None:
+    """Put files in place; where DVC's cache has no copy of one that would be replaced, DVC changes nothing."""
     try:
-        dvc("fetch", *(str(pointer_of(pointer.path)) for pointer in pointers))
-    except VersionError as error:
-        refusal = f" {error}"
-    faults = find_faults(pointers, cache)
-    _discard(faults)
-    damaged = [fault for fault in faults if fault.damaged]
-    if damaged:
+        repo.checkout(targets=pointers)
+    except DvcException as error:
+        unsaved = sorted(os.path.relpath(line) for line in str(error).splitlines() if line.startswith(repo.root_dir))
+        if not unsaved:
+            raise
         raise VersionError(
-            f"damaged in the remote, by the hash: {shown(fault.path for fault in damaged)}. Nothing was restored. "
-            f"Delete {shown(fault.place.relative_to(cache) for fault in damaged)} there, and dvc push from a copy of it"
-        )
-    if faults:
-        raise VersionError(
-            f"neither in DVC's cache nor in a remote: {shown(_lacking(faults, cache))}. Nothing was restored. "
-            "dvc remote add --default --local NAME PLACE names a remote; dvc push from a copy that has the files fills "
-            f"it.{refusal}"
-        )
+            f"never published, and would be lost: {first_ten(unsaved)}. Nothing was restored. Publish what is here and "
+            "commit it, or move these files away"
+        ) from None
 
 
-def _lacking(faults: Iterable[Fault], cache: Path) -> Iterator[Path]:
-    """Name the files; those of a folder whose listing is not in the cache where DVC can read it in the remote."""
-    for fault in faults:
-        inner = _listed_by_remote(fault.path) if fault.place.suffix == ".dir" else {}
-        yield from [path for path, md5 in inner.items() if not cache_object(cache, md5).exists()] or [fault.path]
+def _faults(outs: Sequence[Output]) -> tuple[list[Path], list[Path]]:
+    """Hash every object in the cache; return the files whose objects are missing and those whose objects were damaged.
+
+    Damaged objects are removed: DVC takes an object's name for its hash, and would not fetch it again.
+    """
+    objects = [(path, md5, _place(out, md5)) for out in outs for path, md5 in _objects(out)]
+    missing = [path for path, _, place in objects if not place.is_file()]
+    damaged = [
+        (path, place) for path, md5, place in objects if place.is_file() and _md5(place) != md5.removesuffix(".dir")
+    ]
+    for _, place in damaged:
+        place.unlink(missing_ok=True)  # files of equal content share an object
+    return missing, [path for path, _ in damaged]
 
 
-def _listed_by_remote(folder: Path) -> dict[Path, str]:
-    try:
-        lines = dvc("ls", ".", str(folder), "-R", "--show-hash", "--dvc-only").splitlines()
-    except VersionError:
-        return {}
-    return {folder / name: md5 for md5, name in (line.split(maxsplit=1) for line in lines)}
+def _objects(out: Output) -> Iterator[tuple[Path, str]]:
+    """Yield a tracked file or folder with its MD5, and a folder's files where the cache has its listing."""
+    path, md5 = Path(out.fs_path).relative_to(Path.cwd()), out.hash_info.value
+    yield path, md5
+    if out.hash_info.isdir:
+        with suppress(OSError, ValueError):  # a listing that is missing or damaged is a fault of its own
+            for entry in json.loads(_place(out, md5).read_text(encoding="utf-8")):
+                yield path / entry["relpath"], entry["md5"]
 
 
-def _discard(faults: Iterable[Fault]) -> None:
-    """Remove damaged objects from the cache: DVC would take them for what their name says, and fetch them no more."""
-    for fault in faults:
-        if fault.damaged:
-            fault.place.unlink(missing_ok=True)  # files of equal content have one object
+def _place(out: Output, md5: str) -> Path:
+    return Path(out.cache.oid_to_path(md5))
 
 
-def _records(pointers: Sequence[Pointer], cache: Path) -> Records:
-    (jobs,) = [pointer for pointer in pointers if pointer.path == JOBS]
-    return records_of_lines(cache_object(cache, jobs.md5).read_text(encoding="utf-8"))
-
-
-def _require_saved(files: Mapping[Path, str], pointers: Sequence[Pointer], cache: Path) -> None:
-    """Each file that would be overwritten or removed is of a version in a commit, or, as JOBS, no more than a copy."""
-    replaced = {path: md5 for path, md5 in hash_files(pointers).items() if path != JOBS and files.get(path) != md5}
-    known = hashes_in_commits(cache) if replaced else set()
-    unsaved = [path for path, md5 in replaced.items() if md5 not in known or not holds_object(cache, md5)]
-    if unsaved:
-        raise VersionError(
-            f"in no version of any commit, and would be lost: {shown(unsaved)}. Nothing was restored. Publish what is "
-            "here and commit it, or move these files away"
-        )
-
-
-def _require_equal(files: Mapping[Path, str], pointers: Sequence[Pointer]) -> None:
-    here = hash_files(pointers)
-    differing = sorted(path for path in files.keys() | here.keys() if files.get(path) != here.get(path))
-    if differing:
-        raise VersionError(f"not as published, though DVC put it there: {shown(differing)}. Restore again")
+def _md5(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
