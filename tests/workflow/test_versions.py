@@ -131,7 +131,7 @@ def test_a_run_makes_itself_known_and_publishes_nothing_beside_another(published
     with FileLock(locks / "another.lock"):
         refused = study.snakemake("publish")
     assert refused.returncode != 0
-    assert "another.lock: another Snakemake is at work here" in refused.stdout
+    assert "another.lock: another Snakemake runs here" in refused.stdout
     assert repository.git("status", "--porcelain") == ""
 
 
