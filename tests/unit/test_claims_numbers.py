@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,7 +27,7 @@ from fossil.claims.verdicts import (
     WITHIN_2,
 )
 from fossil.design.comparisons import Block, Row
-from fossil.reporting.claims import BEGIN, END, counts, page, summary, with_summary
+from fossil.reporting.claims import BEGIN, END, page, verdict_table, with_verdict_table
 from fossil.reporting.tables.claims import claims_tables
 from tests.unit.claim_runs import NOTHING, STATISTICS, TABLE, measured, printed, sweep
 from tests.unit.table_runs import compiles
@@ -175,16 +176,21 @@ def test_claims_that_the_papers_own_tables_contradict_are_told_as_such(ledger: p
     assert verdicts["best-on-external-data"] == NOT_RUN
 
 
-def test_the_summary_counts_every_row(ledger: pd.DataFrame) -> None:
-    kinds = ["claim", "number", "check", "statement"]
-    assert sum(sum(counts(ledger, kind).values()) for kind in kinds) == len(ledger)
-    assert "278 numbers" in summary(ledger)
-    assert "1 statement of its theory" in summary(ledger)
+def test_the_table_of_verdicts_counts_every_row_of_the_ledger_once(ledger: pd.DataFrame) -> None:
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in verdict_table(ledger).splitlines()[2:]]
+    assert [row[0] for row in rows] == [
+        *("Claims in words", "Numbers", "p-values", "Statements of the theory", "The paper against itself"),
+    ]
+    # The paper prints 278 numbers, of which 24 are p-values: twelve of Wilcoxon, seven of permutations, five of AURC.
+    assert [int(row[1]) for row in rows] == [56, 254, 24, 1, 58]
+    for _, total, *cells in rows:
+        assert sum(int(count) for cell in cells for count in re.findall(r"(?:^|, )(\d+) ", cell)) == int(total)
+    assert rows[3][2:] == ["0 verified", "1 in corrected form", "0 refuted", "-"]
 
 
 def test_the_page_has_a_line_for_every_row(ledger: pd.DataFrame) -> None:
     lines = [line for line in page(ledger).splitlines() if line.startswith("| ")]
-    assert len(lines) == len(ledger) + 2 * 4
+    assert len(lines) == 5 + len(ledger) + 2 * 5
 
 
 def test_the_page_is_the_same_of_a_ledger_that_was_written_and_read(ledger: pd.DataFrame, tmp_path: Path) -> None:
@@ -199,11 +205,11 @@ def test_the_tables_of_the_ledger_compile_and_fit_their_pages(ledger: pd.DataFra
     compiles(tex, tmp_path)
 
 
-def test_the_summary_takes_the_place_between_its_marks(ledger: pd.DataFrame) -> None:
-    text = with_summary(f"before\n{BEGIN}\nold\n{END}\nafter\n", ledger)
-    assert text == f"before\n{BEGIN}\n{summary(ledger)}\n{END}\nafter\n"
+def test_the_table_of_verdicts_takes_the_place_between_its_marks(ledger: pd.DataFrame) -> None:
+    text = with_verdict_table(f"before\n{BEGIN}\nold\n{END}\nafter\n", ledger)
+    assert text == f"before\n{BEGIN}\n{verdict_table(ledger)}\n{END}\nafter\n"
     with pytest.raises(ValueError, match="lacks the lines"):
-        with_summary("before", ledger)
+        with_verdict_table("before", ledger)
 
 
 def test_a_wrong_list_of_claims_is_an_error_that_names_the_entry(tmp_path: Path) -> None:

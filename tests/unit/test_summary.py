@@ -12,7 +12,7 @@ import pytest
 
 from fossil.claims.ledger import CHECK, CLAIM, COLUMNS, NUMBER, STATEMENT, read_ledger
 from fossil.claims.verdicts import HELD, INCONSISTENT, NOT_HELD, NOT_RUN, WITHIN_1
-from fossil.reporting.claims import summary
+from fossil.reporting.claims import verdict_table
 from fossil.reporting.html_pages import markdown_body
 from fossil.reporting.summary import Tables, summary_page
 from fossil.stages import summarise_results
@@ -165,8 +165,10 @@ def test_runs_are_counted_once_with_those_that_failed_or_are_missing() -> None:
 def test_statements_are_counted_by_verdict_and_the_ledger_is_told_kind_by_kind() -> None:
     text = page(claims=LEDGER)
     assert "Statements of the theory: 2 verified, 1 refuted." in text
-    assert f"- Claims of the paper: {summary(LEDGER)}\n" in text
-    assert "Claims" not in page().partition("## Runs")[2].partition("## Where")[0].replace("theory and claims", "")
+    assert verdict_table(LEDGER) in text
+    assert "Claims in words" not in page().partition("## Runs")[2].partition("## Where")[0].replace(
+        "theory and claims", ""
+    )
 
 
 def test_a_study_in_folds_is_told_by_the_test_that_minds_what_folds_share() -> None:
@@ -210,5 +212,5 @@ def test_the_stage_reads_what_there_is(tmp_path: Path) -> None:
     text = (tmp_path / "summary.md").read_text(encoding="utf-8")
     assert text.startswith("# Summary\n\n- Seeds: eight\n")
     assert "0.011 above the next" in text
-    assert summary(read_ledger(tmp_path / "claims.csv")) in text
+    assert verdict_table(read_ledger(tmp_path / "claims.csv")) in text
     assert findings(text)[2] == "- Phantom images: there are no runs."

@@ -10,7 +10,7 @@ from matplotlib.testing.compare import compare_images
 
 from fossil.claims.ledger import read_ledger
 from fossil.claims.verdicts import NOT_RUN
-from fossil.reporting.claims import with_summary
+from fossil.reporting.claims import with_verdict_table
 from tests.workflow.study import REPOSITORY, Study
 
 # Mean balanced accuracy over the eight seeds at 9:1, measured by another program before this one was written.
@@ -51,7 +51,7 @@ def test_the_figure_of_the_readme_is_the_figure_of_the_run(study: Study, tmp_pat
 
 def test_the_claims_of_the_readme_are_those_of_the_run(study: Study) -> None:
     readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-    assert with_summary(readme, read_ledger(study.root / "results/claims.csv")) == readme
+    assert with_verdict_table(readme, read_ledger(study.root / "results/claims.csv")) == readme
 
 
 def test_claims_are_judged_without_drawing_or_training_on_phantoms(study: Study) -> None:

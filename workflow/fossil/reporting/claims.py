@@ -1,4 +1,4 @@
-"""The ledger of the paper's claims, counted in a sentence and as a page to read."""
+"""The ledger of the paper's claims: a table of five rows for the README, and a page to read."""
 
 from __future__ import annotations
 
@@ -30,71 +30,105 @@ ORDER = {
     STATEMENT: ("verified", "verified in corrected form", "refuted"),
     NUMBER: (WITHIN_1, WITHIN_2, BEYOND, SAME_SIDE, OTHER_SIDE, EMPTY, NOT_RUN),
 }
-"""Verdicts on each kind of row, in the order in which they are told."""
+"""Verdicts on each kind of row, in the order in which tables list them."""
 
 BEGIN, END = "<!-- claims: written by make readme -->", "<!-- end of claims -->"
-"""Marks in the README between which the summary stands."""
+"""Marks in the README between which the table of verdicts stands."""
+
+_HEADS = ("What the paper says", "All", "Agrees", "In part", "Disagrees", "Undecided")
+_CLAIMS = "Claims in words"
+_NUMBERS = "Numbers"
+_P_VALUES = "p-values"
+_THEORY = "Statements of the theory"
+_CHECKS = "The paper against itself"
+
+# By row: the texts of the verdicts in each of the last four columns.
+_VERDICT_CELLS: dict[str, tuple[dict[str, str], ...]] = {
+    _CLAIMS: (
+        {HELD: "held"},
+        {DIRECTION: "in direction only"},
+        {NOT_HELD: "not held", CONTRADICTED: "contradicted by its own tables"},
+        {NOT_RUN: "not run"},
+    ),
+    _NUMBERS: (
+        {WITHIN_1: "within 1 reported SD"},
+        {WITHIN_2: "within 2"},
+        {BEYOND: "beyond 2"},
+        {NOT_RUN: "not run"},
+    ),
+    _P_VALUES: (
+        {SAME_SIDE: "on the same side of .05"},
+        {},
+        {OTHER_SIDE: "on the other side"},
+        {EMPTY: "of too few runs for .05", NOT_RUN: "not run"},
+    ),
+    _THEORY: (
+        {"verified": "verified"},
+        {"verified in corrected form": "in corrected form"},
+        {"refuted": "refuted"},
+        {},
+    ),
+    _CHECKS: ({CONSISTENT: "consistent"}, {}, {INCONSISTENT: "inconsistent"}, {EMPTY: "cannot tell"}),
+}
 
 
-def counts(ledger: pd.DataFrame, kind: str) -> dict[str, int]:
-    """Count the verdicts on one kind of row, those that do not occur included."""
-    found = ledger.loc[ledger["kind"] == kind, "verdict"].value_counts()
-    return {verdict: int(found.get(verdict, 0)) for verdict in ORDER[kind]}
+def verdict_table(ledger: pd.DataFrame) -> str:
+    """Count the verdicts on claims, numbers, p-values, theory and self-checks, as a Markdown table of five rows."""
+    kinds = ledger["kind"]
+    is_p = ledger["metric"].astype("string").str.startswith("p_").fillna(False).astype(bool)
+    rows = {
+        _CLAIMS: kinds == CLAIM,
+        _NUMBERS: (kinds == NUMBER) & ~is_p,
+        _P_VALUES: (kinds == NUMBER) & is_p,
+        _THEORY: kinds == STATEMENT,
+        _CHECKS: kinds == CHECK,
+    }
+    lines = _head(*_HEADS)
+    for name, chosen in rows.items():
+        verdicts = ledger.loc[chosen, "verdict"].value_counts()
+        lines.append(_row(name, str(int(chosen.sum())), *(_counted(verdicts, cell) for cell in _VERDICT_CELLS[name])))
+    return "\n".join(lines)
 
 
-def summary(ledger: pd.DataFrame) -> str:
-    """Say in one paragraph what became of the paper's claims, its numbers, its theory, and of it against itself."""
-    claims, numbers = counts(ledger, CLAIM), counts(ledger, NUMBER)
-    statements, checks = counts(ledger, STATEMENT), counts(ledger, CHECK)
-    decided = sum(numbers.values()) - numbers[NOT_RUN]
-    words, checked = _plural(sum(claims.values()), "reading"), _plural(sum(checks.values()), "check")
-    theory = _plural(sum(statements.values()), "statement")
-    return (
-        f"Of {words} of the paper's claims in words {claims[HELD]} held, {claims[DIRECTION]} held in direction only, "
-        f"{claims[NOT_HELD]} did not hold, {claims[CONTRADICTED]} are contradicted by the paper's own tables, and "
-        f"{claims[NOT_RUN]} were not run. Of its {sum(numbers.values())} numbers {decided} were measured: "
-        f"{numbers[WITHIN_1]} are within one reported deviation, {numbers[WITHIN_2]} within two, {numbers[BEYOND]} "
-        f"beyond; of the p-values {numbers[SAME_SIDE]} are on the same side of .05, {numbers[OTHER_SIDE]} are not, and "
-        f"{numbers[EMPTY]} say nothing, since so few runs cannot give one below. "
-        f"Of {theory} of its theory {statements['verified']} were verified, "
-        f"{statements['verified in corrected form']} in corrected form, and {statements['refuted']} refuted. "
-        f"Of {checked} of the paper against itself {checks[INCONSISTENT]} failed."
-    )
+def _counted(verdicts: pd.Series, texts: dict[str, str]) -> str:
+    """Format how often each verdict of a cell occurs: those that occur, or the first; "-" where there is none."""
+    counts = {text: int(verdicts.get(verdict, 0)) for verdict, text in texts.items()}
+    kept = {text: count for text, count in counts.items() if count} or dict(list(counts.items())[:1])
+    return ", ".join(f"{count} {text}" for text, count in kept.items()) or "-"
 
 
 def page(ledger: pd.DataFrame) -> str:
-    """Write the whole ledger as Markdown: the summary, and a table of each kind of row."""
-    lines = ["# What became of the paper's claims", "", summary(ledger), "", *_READING, ""]
+    """Format the whole ledger as Markdown: the table of verdicts, and a table of each kind of row."""
+    lines = ["# The paper's claims", "", verdict_table(ledger), "", *_READING, ""]
     lines += ["## In words", "", *_words(ledger), "", "## The paper against itself", "", *_checks(ledger), ""]
     lines += ["## Theory", "", *_statements(ledger), "", "## Numbers", "", *_numbers(ledger)]
     return "\n".join(lines) + "\n"
 
 
-def with_summary(readme: str, ledger: pd.DataFrame) -> str:
-    """Put the summary between its marks in a README.
+def with_verdict_table(readme: str, ledger: pd.DataFrame) -> str:
+    """Put the table of verdicts between its marks in a README.
 
     Raises
     ------
     ValueError
         Where the README lacks the marks.
     """
-    return put_between(readme, f"{summary(ledger)}\n", begin=BEGIN, end=END, file="README.md")
+    return put_between(readme, f"{verdict_table(ledger)}\n", begin=BEGIN, end=END, file="README.md")
 
 
 _READING = (
-    "**Held**: every part of the claim is there and beyond chance (exact Wilcoxon test, p < .05 against every row "
-    "that is compared; where models were trained in folds the t-test corrected for shared training images, unless "
-    "the claim names Wilcoxon's; of amounts and of what is kept, the t-interval of the difference). **In direction "
-    "only**: it is there, and chance may have made it. **Contradicted**: the paper's own means or p-values "
-    "disagree with it; what was measured stands beside it. **Not run**: nothing was measured that could tell, "
-    "which is so of everything that the paper claims of photographs as long as the images are phantom. Claims "
-    "about orders of methods, preferred options, equal scores and gains in every run are held where their rule is "
-    "met; there is no test of chance in them.",
-    "",
-    "Numbers are held against the mean of the runs in the same cell. The reported deviations are over runs, so "
-    "that two means of many runs are seldom more than one deviation apart by chance alone; the column *in SE* counts "
-    "standard errors of their difference, beyond 2 of which about one cell in twenty is by chance. *Nearest* is "
-    "the reading of the paper's row that comes closest, where there are several.",
+    "- **Held**: every part of the claim holds beyond chance, at the level `statistics.alpha` against every row "
+    "compared. The test is the exact Wilcoxon test, unless the claim names another. Where models were trained in folds "
+    "it is the t-test corrected for shared training images. Amounts, and what is kept, are judged by the t-interval of "
+    "the difference.",
+    "- **In direction only**: the sign is right, and chance may explain it.",
+    "- **Contradicted**: the paper's own means or p-values disagree. What was measured stands next to it.",
+    "- **Not run**: no measured run can tell. So it is for claims about photographs as long as the images are phantom.",
+    "- Orders of methods, preferred options, equal scores and gains in every run are judged by rule, without a test of "
+    "chance.",
+    "- A number is compared with the mean of the runs in the same cell. Reported deviations are over runs, so that two "
+    "means of many runs seldom differ by more than one of them. *In SE* counts standard errors of the difference: "
+    "about one cell in twenty is beyond 2 by chance. *Nearest* is the closest of several readings of the paper's row.",
 )
 
 
@@ -105,8 +139,8 @@ def _words(ledger: pd.DataFrame) -> Iterator[str]:
         verdict = entry.verdict
         if verdict == CONTRADICTED:
             verdict += f" (measured: {entry.measured_verdict})"
-        claim = ". ".join(filter(None, [entry.claim, _said(entry.how).rstrip(".")])) + ("." if _said(entry.how) else "")
-        yield _row(f"{entry.line:.0f}, {entry.place}", claim, verdict, _said(entry.measured), _said(entry.reported))
+        claim = ". ".join(filter(None, [entry.claim, _cell(entry.how).rstrip(".")])) + ("." if _cell(entry.how) else "")
+        yield _row(f"{entry.line:.0f}, {entry.place}", claim, verdict, _cell(entry.measured), _cell(entry.reported))
 
 
 def _checks(ledger: pd.DataFrame) -> Iterator[str]:
@@ -114,26 +148,32 @@ def _checks(ledger: pd.DataFrame) -> Iterator[str]:
     yield from _head("Line", "What must hold", "Verdict", "Found", "Check")
     for verdict in ORDER[CHECK]:
         for entry in checks[checks["verdict"] == verdict].itertuples():
-            yield _row(f"{entry.line:.0f}", entry.claim, entry.verdict, _said(entry.reported), entry.id)
+            yield _row(f"{entry.line:.0f}", entry.claim, entry.verdict, _cell(entry.reported), entry.id)
 
 
 def _statements(ledger: pd.DataFrame) -> Iterator[str]:
     yield from _head("Place", "Statement", "Verdict", "What holds instead", "Evidence")
     for entry in ledger[ledger["kind"] == STATEMENT].itertuples():
-        yield _row(entry.place, entry.claim, entry.verdict, _said(entry.how), _said(entry.measured))
+        yield _row(entry.place, entry.claim, entry.verdict, _cell(entry.how), _cell(entry.measured))
 
 
 def _numbers(ledger: pd.DataFrame) -> Iterator[str]:
     yield from _head("Line", "Cell", "Reported", "Measured", "Verdict", "in SD", "in SE", "Row", "Nearest", "How")
     numbers = ledger[ledger["kind"] == NUMBER]
     for entry in numbers.itertuples():
-        reported = " ± ".join(filter(None, [str(entry.reported), _said(entry.reported_std)]))
+        reported = " ± ".join(filter(None, [str(entry.reported), _cell(entry.reported_std)]))
         measured = " ± ".join(filter(None, [_number(entry.measured), _number(entry.measured_std)]))
         nearest = (
-            f"{_number(entry.nearest)} ({entry.nearest_row})" if _said(entry.nearest_row) != _said(entry.row) else ""
+            f"{_number(entry.nearest)} ({entry.nearest_row})" if _cell(entry.nearest_row) != _cell(entry.row) else ""
         )
         cells = [f"{entry.line:.0f}", f"{entry.table}, {entry.claim}", reported, measured, entry.verdict]
-        cells += [_number(entry.in_sd, 1), _number(entry.in_se, 1), _said(entry.row), nearest, _said(entry.how)]
+        cells += [
+            _number(entry.in_sd, 1),
+            _number(entry.in_se, 1),
+            _cell(entry.row),
+            nearest,
+            _cell(entry.how),
+        ]
         yield _row(*cells)
 
 
@@ -145,14 +185,10 @@ def _row(*cells: str) -> str:
     return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
 
 
-def _said(value: object) -> str:
-    """Text of a cell of the ledger; what is missing is "" also where a file was read."""
+def _cell(value: object) -> str:
+    """Return the text of a cell of the ledger; "" where it is missing."""
     return value if isinstance(value, str) else "" if value is None or pd.isna(value) else str(value)
 
 
 def _number(value: object, decimals: int = 3) -> str:
     return "" if value is None or pd.isna(value) else f"{float(value):.{decimals}f}"
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"

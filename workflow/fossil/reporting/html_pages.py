@@ -123,7 +123,7 @@ def overview(summary: str, claims: str, links: Mapping[str, str]) -> str:
     summary : str
         The run on one page, in Markdown.
     claims : str
-        What became of the paper's claims, in a paragraph; "" where nothing was judged.
+        The verdict on the paper's claims, in Markdown; "" where nothing was judged.
     links : mapping
         Categories of the report, with what is in each.
 

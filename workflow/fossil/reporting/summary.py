@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from fossil.config import DATASETS
-from fossil.reporting.claims import summary
+from fossil.reporting.claims import verdict_table
 
 _COLUMNS = {"balanced_accuracy": "balanced accuracy", "recall": "recall", "auc": "AUC"}
 _EXTERNAL_COLUMNS = _COLUMNS | {"generalization_gap": "generalisation gap"}
@@ -94,6 +94,7 @@ def summary_page(
             parts += ["", f"## {': '.join([title, *of])}", "", said, ""]
             parts += _rows(table, columns)
     parts += ["", "## Runs, theory and claims", "", *(f"- {line}" for line in _counts(tables))]
+    parts += ["", verdict_table(tables.claims)] if tables.claims is not None else []
     parts += ["", "## Where to look next", "", *(f"- {line}" for line in _NEXT)]
     return "\n".join(parts) + "\n"
 
@@ -183,8 +184,6 @@ def _counts(tables: Tables) -> Iterator[str]:
         f"{status.get('missing', 0)} are missing."
     )
     yield f"Statements of the theory: {_verdicts(tables.theory['verdict'])}."
-    if tables.claims is not None:
-        yield f"Claims of the paper: {summary(tables.claims)}"
 
 
 def _kind(metrics: pd.DataFrame) -> str:

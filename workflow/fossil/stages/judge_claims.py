@@ -1,4 +1,4 @@
-"""Hold what the paper claims against the results and against the paper itself."""
+"""Judge what the paper claims by the results and by the paper itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Print the ledger of the paper's claims."""
+"""Tabulate the ledger of the paper's claims."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from fossil.claims.ledger import read_ledger
 from fossil.config import Strict
 from fossil.evaluation.records import Trainings, read_records
 from fossil.reporting.captions import caption_of
-from fossil.reporting.claims import page, summary
+from fossil.reporting.claims import page, verdict_table
 from fossil.reporting.html_pages import markdown_page, overview, runs_page, table_page
 from fossil.runtime.files import write_text
 
@@ -52,7 +52,7 @@ def run(
     write_text(pages / "claims.html", markdown_page(page(judged), title="The paper's claims"))
     write_text(pages / "runs.html", runs_page(read_records(settings.trainings, results)))
     text = summary_page.read_text(encoding="utf-8")
-    write_text(pages / "overview.rst", overview(text, summary(judged), settings.categories))
+    write_text(pages / "overview.rst", overview(text, verdict_table(judged), settings.categories))
 
 
 def _read(path: Path) -> pd.DataFrame:
