@@ -15,7 +15,8 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from fossil.config import ImageTraining
 from fossil.methods.base import Method
 from fossil.training.backbone import InputConfig, make_backbone
-from fossil.training.image_rows import TrainingRows, training_rows
+from fossil.training.image_data import TrainingRows, training_rows
+from fossil.training.image_run import make_run
 from fossil.training.images import train_model
 
 VALIDATION_SHARE = 0.15
@@ -58,17 +59,17 @@ class Epochs:
                 yield number
                 marks.append(self._now())
 
-        result = train_model(
+        run = make_run(
             self.model,
             self.inputs,
-            self.images,
-            self.rows,
-            (positions[:validation], targets[:validation]),
             method,
             training,
+            images=self.images,
+            rows=self.rows,
+            validation=(positions[:validation], targets[:validation]),
             seed=1,
-            epochs=epochs,
         )
+        result = train_model(run, epochs=epochs)
         if result.failure:
             raise SystemExit(result.failure)
         return list(np.diff(marks))

@@ -30,7 +30,8 @@ from fossil.methods.base import Method
 from fossil.methods.erm import ERM
 from fossil.methods.meta_weight_net import MetaWeightNet
 from fossil.training.backbone import make_backbone
-from fossil.training.image_rows import training_rows
+from fossil.training.image_data import training_rows
+from fossil.training.image_run import make_run
 from fossil.training.images import train_model
 from fossil.training.stacked import train_stacked
 from tests.benchmarks.timing import describe, measure, milliseconds, parse_options, prepare, ratios, verdict
@@ -81,7 +82,8 @@ def train_convnext(*, method: Method, device: torch.device) -> object:
     model = model.to(device, memory_format=torch.channels_last)
     training = ImageTraining(backbone=BACKBONE, size=SIZE, epochs=1, batch_size=BATCH)
     validation = place[IMAGES:], target[IMAGES:]
-    return train_model(model, inputs, images, rows, validation, method, training, seed=1)
+    run = make_run(model, inputs, method, training, images=images, rows=rows, validation=validation, seed=1)
+    return train_model(run)
 
 
 if __name__ == "__main__":

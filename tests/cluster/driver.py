@@ -96,7 +96,7 @@ def hold_training(study: Study) -> str:
     """
     wait_until(lambda: trainings(study), what="the training has begun")
     process = trainings(study)[0]
-    checkpoint = study.root / RUN / "checkpoint.safetensors"
+    checkpoint = study.root / RUN / "checkpoint.pt"
     wait_until(checkpoint.exists, pause=0.01, what=f"{checkpoint} is there")
     os.kill(process, signal.SIGSTOP)
     (job,) = queue("RUNNING", study.root)

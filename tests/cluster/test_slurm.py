@@ -78,7 +78,7 @@ def is_undisturbed(study: Study) -> bool:
     same = all(
         (study.root / RUN / name).read_bytes() == (study.root / "undisturbed" / name).read_bytes() for name in names
     )
-    return same and not (study.root / RUN / "checkpoint.safetensors").exists()
+    return same and not (study.root / RUN / "checkpoint.pt").exists()
 
 
 def failures(study: Study) -> list[dict[str, object]]:

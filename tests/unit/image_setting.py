@@ -9,7 +9,8 @@ from torch import Tensor
 
 from fossil.methods.base import Method
 from fossil.training.backbone import make_backbone
-from fossil.training.image_rows import training_rows
+from fossil.training.image_data import training_rows
+from fossil.training.image_run import make_run
 from fossil.training.images import ImageResult, train_model
 from tests.unit.fold_study import BACKBONE, quick, random_images
 
@@ -19,18 +20,35 @@ VALIDATION = torch.arange(50, 60), torch.arange(10) % 2
 
 
 class Setting:
-    """A model and how it is trained on the first images of an array, of which the first four are positive."""
+    """A model and how it is trained on the first images of an array, of which the first ones are positive."""
 
-    def __init__(self, backbone: str = BACKBONE, **changes: Any) -> None:
+    def __init__(
+        self, backbone: str = BACKBONE, *, count: int = COUNT, positive: int = 4, copies: int = 2, **changes: Any
+    ) -> None:
         self.model, self.inputs = make_backbone(backbone, weights=None, seed=1)
         self.training = quick(**({"batch_size": 8} | changes))
-        target = (torch.arange(COUNT) < 4).long()
-        self.rows = training_rows(torch.arange(COUNT), target, torch.arange(COUNT) / COUNT, copies=2)
+        target = (torch.arange(count) < positive).long()
+        self.rows = training_rows(torch.arange(count), target, torch.arange(count) / count, copies=copies)
 
-    def train(self, method: Method, validation: tuple[Tensor, Tensor] = VALIDATION, **options: Any) -> ImageResult:
-        return train_model(
-            self.model, self.inputs, IMAGES, self.rows, validation, method, self.training, seed=5, **options
+    def train(
+        self,
+        method: Method,
+        validation: tuple[Tensor, Tensor] = VALIDATION,
+        names: list[str] | None = None,
+        **options: Any,
+    ) -> ImageResult:
+        run = make_run(
+            self.model,
+            self.inputs,
+            method,
+            self.training,
+            images=IMAGES,
+            rows=self.rows,
+            validation=validation,
+            seed=5,
+            names=names,
         )
+        return train_model(run, **options)
 
     def state(self) -> dict[str, Tensor]:
         return {name: value.clone() for name, value in self.model.state_dict().items()}

@@ -19,7 +19,7 @@ from typing import Any
 from fossil import __main__ as command_line
 from fossil.runtime.files import write_json
 from fossil.stages import train_fold
-from fossil.training import checkpoint, epoch
+from fossil.training import checkpoint, epoch, images
 from tests.unit.fold_study import Study, quick
 
 EPOCHS = 2  # of two batches each
@@ -60,29 +60,22 @@ def ask_to_stop() -> None:
     epoch.augment_places = augment_and_signal
 
 
-def write_and_wait(write: Callable[..., None], writer: checkpoint.CheckpointWriter, make_state: Any) -> None:
-    """Take the place of a writer's write."""
-    write(writer, make_state)
-    writer.wait()
+def write(write: Callable[..., None], *arguments: Any) -> None:
+    """Take the place of a writer, and do what it does."""
+    write(*arguments)
 
 
-def write_half(write: Callable[..., None], tensors: Any, path: Path, metadata: Any) -> None:
+def write_half(write: Callable[..., None], content: Any, path: Path) -> None:
     """Take the place of what writes a file."""
-    write(tensors, path, metadata)
+    write(content, path)
     os.truncate(path, path.stat().st_size // 2)
 
 
-def write_at_once() -> None:
-    """Let training go on only once a checkpoint is written, so that it is known how far that is."""
-    write = checkpoint.CheckpointWriter.write
-    checkpoint.CheckpointWriter.write = lambda writer, make_state: write_and_wait(write, writer, make_state)
-
-
 MOMENTS: dict[str, Callable[[], None]] = {
-    "before the first checkpoint": at_call(0, checkpoint.CheckpointWriter, "write"),
-    "between epochs": at_call(0, checkpoint.CheckpointWriter, "write", write_and_wait),
-    "while the first checkpoint is written": at_call(0, checkpoint, "save_file", write_half),
-    "while the second checkpoint is written": at_call(1, checkpoint, "save_file", write_half),
+    "before the first checkpoint": at_call(0, images, "write_checkpoint"),
+    "between epochs": at_call(0, images, "write_checkpoint", write),
+    "while the first checkpoint is written": at_call(0, checkpoint.torch, "save", write_half),
+    "while the second checkpoint is written": at_call(1, checkpoint.torch, "save", write_half),
     "stopped": ask_to_stop,
     "inside an epoch": at_call(3, epoch, "augment_places"),
     "after training": at_call(0, train_fold, "write_parquet"),
@@ -104,7 +97,7 @@ def arguments(study: Study, folder: Path, log: str) -> list[str]:
         "--predictions": folder / "predictions.parquet",
         "--history": folder / "history.parquet",
         "--model": folder / "model.safetensors",
-        "--checkpoint": folder / "checkpoint.safetensors",
+        "--checkpoint": folder / "checkpoint.pt",
         "--record": folder / "run.json",
         "--log": folder / log,
     }
@@ -121,7 +114,7 @@ def run(command: list[str], patch: Callable[[], None] | None = None) -> int:
     child = os.fork()
     if not child:
         if patch is not None:
-            write_at_once()
+            images._SECONDS_BETWEEN_CHECKPOINTS = 0.0
             patch()
         os._exit(command_line.main(command))
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])

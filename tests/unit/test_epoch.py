@@ -17,7 +17,7 @@ from fossil.methods.erm import ERM
 from fossil.methods.fossil import Fossil
 from fossil.methods.meta_weight_net import MetaWeightNet
 from fossil.training import epoch as epochs
-from fossil.training.batches import epoch_order, plan_batches
+from fossil.training.image_data import epoch_order, plan_batches
 from tests.unit.fold_study import Study
 from tests.unit.image_setting import COUNT, Setting
 
@@ -74,7 +74,7 @@ def test_of_many_images_five_are_named_and_the_others_counted() -> None:
 def test_a_gpu_is_looked_at_now_and_then_and_the_first_bad_batch_is_named_all_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(epochs._BATCHES_BETWEEN_LOOKS, "cpu", 32)
+    monkeypatch.setitem(epochs._BATCHES_BETWEEN_CHECKS, "cpu", 32)
     method = Broken([11])
     result = Setting(epochs=3).train(method)
     assert result.failure == f"loss not finite in epoch 1, batch {batch_of(11, epoch=1)}: image 11"
@@ -82,7 +82,7 @@ def test_a_gpu_is_looked_at_now_and_then_and_the_first_bad_batch_is_named_all_th
 
 
 def test_a_look_after_some_batches_ends_the_epoch_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(epochs._BATCHES_BETWEEN_LOOKS, "cpu", 2)
+    monkeypatch.setitem(epochs._BATCHES_BETWEEN_CHECKS, "cpu", 2)
     row = int(epoch_order(ROWS, seed=5, epoch=0)[0])
     method = Broken([row], epoch=0)
     result = Setting().train(method)

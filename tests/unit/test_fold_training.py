@@ -20,8 +20,8 @@ from fossil.stages.score_difficulty import ScoringError
 from fossil.training.backbone import BackboneError, make_backbone
 from fossil.training.device import DeviceError, prepare_device
 from fossil.training.fold import FoldTrainingError
-from fossil.training.image_history import SPEED_COLUMNS
-from fossil.training.images import predict_logits
+from fossil.training.history import SPEED_COLUMNS
+from fossil.training.image_data import predict_logits
 from tests.unit.fold_study import (
     BACKBONE,
     CPU,

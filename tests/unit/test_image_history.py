@@ -10,7 +10,7 @@ import torch
 
 from fossil.config import NoOptions
 from fossil.methods.erm import ERM
-from fossil.training.image_history import (
+from fossil.training.history import (
     class_quantiles,
     epoch_line,
     regret_so_far,

@@ -19,7 +19,7 @@ from fossil.methods.fossil import Fossil
 from fossil.methods.fossil_bilevel import FossilBilevel
 from fossil.methods.meta_weight_net import MetaWeightNet
 from fossil.training.fold import FoldTrainingError
-from fossil.training.images import predict_logits
+from fossil.training.image_data import predict_logits
 from tests.unit.fold_study import BACKBONE, Study
 from tests.unit.image_setting import COUNT, IMAGES, VALIDATION, Setting
 

@@ -12,15 +12,15 @@ from torch import Tensor
 
 from fossil.methods.base import Method, Progress
 from fossil.training.backbone import make_backbone
-from fossil.training.image_rows import training_rows
-from fossil.training.images import predict_logits, train_model
+from fossil.training.image_data import predict_logits, training_rows
+from fossil.training.images import ImageResult
 from tests.unit.fold_study import (
     BACKBONE,
     SIZE,
     Recorder,
-    quick,
     random_images,
 )
+from tests.unit.image_setting import Setting
 
 # --- Rows -----------------------------------------------------------------------------------------------------------
 
@@ -75,14 +75,9 @@ def test_class_counts_of_all_rows_count_the_copies() -> None:
 # --- What a method sees ---------------------------------------------------------------------------------------------
 
 
-def train_originals(count: int, method: Method, *, positive: int = 4, copies: int = 0, **changes: Any):
-    """Train on the first images of a small random array, the first ones positive."""
-    images = torch.from_numpy(random_images(0))
-    target = (torch.arange(count) < positive).long()
-    rows = training_rows(torch.arange(count), target, torch.arange(count) / count, copies=copies)
-    model, inputs = make_backbone(BACKBONE, weights=None, seed=1)
-    validation = torch.arange(50, 60), torch.arange(10) % 2
-    return train_model(model, inputs, images, rows, validation, method, quick(**changes), seed=5)
+def train_originals(count: int, method: Method, *, copies: int = 0, **changes: Any) -> ImageResult:
+    """Train on the first images of a small random array."""
+    return Setting(count=count, copies=copies, **({"batch_size": 16} | changes)).train(method)
 
 
 def test_a_last_batch_of_one_image_joins_the_one_before() -> None:

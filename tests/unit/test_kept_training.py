@@ -37,7 +37,7 @@ def stop_in_second_epoch(study: Study, output: Path, checkpoint: Path, **options
 @pytest.fixture
 def stopped(study: Study, tmp_path: Path) -> Path:
     """The checkpoint of a run that was stopped in its second epoch."""
-    path = tmp_path / "run" / "checkpoint.safetensors"
+    path = tmp_path / "run" / "checkpoint.pt"
     stop_in_second_epoch(study, tmp_path / "run", path)
     assert [file.name for file in path.parent.iterdir()] == [path.name]
     return path
@@ -74,7 +74,7 @@ def test_a_run_with_other_settings_or_code_starts_anew_and_says_why(
 ) -> None:
     with caplog.at_level(logging.INFO, logger="fossil"):
         study.run(tmp_path / "run", difficulty=[], checkpoint=[stopped], **options)
-    assert f"{stopped} is of a training with other {differing}; training starts anew" in caplog.messages
+    assert f"{stopped} is of a training with other {differing}; training starts again" in caplog.messages
     assert epochs_trained(caplog) == options.get("epochs", 2)
 
 
@@ -91,7 +91,7 @@ def test_a_run_on_other_images_starts_anew(
 def test_images_count_by_their_description_where_there_is_one(
     study: Study, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    description, path = tmp_path / "images.json", tmp_path / "run" / "checkpoint.safetensors"
+    description, path = tmp_path / "images.json", tmp_path / "run" / "checkpoint.pt"
     write_json(description, {"sha256": "one"})
     stop_in_second_epoch(study, tmp_path / "run", path, images_description=[description])
     write_json(description, {"sha256": "two"})
@@ -120,7 +120,7 @@ class FailsLater(ERM):
 
 
 def test_a_run_that_fails_leaves_no_checkpoint(study: Study, tmp_path: Path) -> None:
-    path = tmp_path / "run" / "checkpoint.safetensors"
+    path = tmp_path / "run" / "checkpoint.pt"
     facts, _, history = study.run(tmp_path / "run", difficulty=[], checkpoint=[path], method=f"{__name__}:FailsLater")
     assert facts["status"] == "failed"
     assert "epoch 1, batch 1" in facts["reason"]

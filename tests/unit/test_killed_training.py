@@ -12,7 +12,7 @@ import pytest
 
 import fossil
 from fossil.runtime.files import read_json
-from fossil.training.image_history import SPEED_COLUMNS
+from fossil.training.history import SPEED_COLUMNS
 from tests.unit.fold_study import make_study
 from tests.unit.killed_training import EPOCHS, MOMENTS
 
@@ -80,6 +80,6 @@ def test_nothing_is_left_of_a_checkpoint_once_a_run_is_done(moment: str, output:
 
 def test_a_run_that_is_asked_to_stop_says_so_in_one_line_and_leaves_no_record(output: Path) -> None:
     lines = [line for line in (output / "terminal").read_text().splitlines() if "train_fold: " in line]
-    assert lines == ["train_fold: stopped by SIGTERM after 1 epochs and 1 batches; the same command goes on from there"]
+    assert lines == ["train_fold: stopped by SIGTERM after 1 epochs and 1 batches; the same command resumes from there"]
     log = (output / "stopped" / "killed.log").read_text()
     assert "Traceback" not in log

@@ -12,7 +12,7 @@ from fossil.config import MetaWeightNetOptions, NoOptions
 from fossil.methods.base import Method
 from fossil.methods.erm import ERM
 from fossil.methods.meta_weight_net import MetaWeightNet
-from fossil.training.out_of_memory import BatchTooLargeError, smaller_sizes
+from fossil.training.device import BatchTooLargeError, smaller_sizes
 from tests.unit.image_setting import Setting
 
 

@@ -20,8 +20,10 @@ from fossil.methods.fossil_bilevel import FossilBilevel
 from fossil.methods.meta_weight_net import MetaWeightNet
 from fossil.runtime.interruption import TrainingInterruptedError
 from fossil.training import epoch as epochs
+from fossil.training import images
 from fossil.training.checkpoint import Checkpoint, read_checkpoint
-from fossil.training.images import ImageResult, predict_logits
+from fossil.training.image_data import predict_logits
+from fossil.training.images import ImageResult
 from tests.unit.image_setting import IMAGES, Setting
 
 IDENTITY = {"test": 1}
@@ -50,6 +52,8 @@ def bilevel(**options: Any) -> Method:
 CASES: dict[str, tuple[Callable[[], Setting], Callable[[], Method], dict[str, Any]]] = {
     "erm, channels last": (lambda: channels_last(Setting("test_convnext")), lambda: ERM(NoOptions()), {}),
     "dropout": (lambda: with_dropout(Setting()), lambda: ERM(NoOptions()), {}),
+    "cosine after warm-up": (lambda: Setting(schedule="cosine", warmup_epochs=1), lambda: ERM(NoOptions()), {}),
+    "sgd": (lambda: Setting(optimiser="sgd", learning_rate=0.01), lambda: ERM(NoOptions()), {}),
     "fossil, online": (Setting, lambda: Fossil(FossilOptions()), {"online": "softmax"}),
     "fossil, stages": (Setting, lambda: Fossil(FossilOptions(stage_mode=True)), {"online": "softmax"}),
     "meta-weight-net, dropout": (lambda: with_dropout(Setting()), meta_weight_net, {}),
@@ -95,7 +99,7 @@ def test_a_training_stopped_inside_an_epoch_ends_with_the_bits_of_one_that_was_n
     expected = setting.train(make_method(), **options)
     assert expected.failure is None
     assert len(expected.history) == 2
-    again, found = stopped_and_resumed(case, BATCHES + 1, tmp_path / "c.safetensors")
+    again, found = stopped_and_resumed(case, BATCHES + 1, tmp_path / "c.pt")
     # repr tells NaN, -0.0 and the last digit.
     assert repr(found.history) == repr(expected.history)
     logits = [predict_logits(s.model, s.inputs, IMAGES, torch.arange(60)) for s in (setting, again)]
@@ -109,19 +113,17 @@ def test_first_and_last_batch_of_an_epoch_are_no_exception(step: int, tmp_path: 
     make_setting, make_method, options = CASES["fossil, online"]
     setting = make_setting()
     expected = setting.train(make_method(), **options)
-    again, found = stopped_and_resumed("fossil, online", step, tmp_path / "c.safetensors")
+    again, found = stopped_and_resumed("fossil, online", step, tmp_path / "c.pt")
     assert repr(found.history) == repr(expected.history)
     assert all(torch.equal(again.state()[name], value) for name, value in setting.state().items())
 
 
 def test_moments_come_back_in_the_memory_format_of_their_parameters(tmp_path: Path) -> None:
-    from fossil.training import images as training
-
     runs: list[Any] = []
-    checkpoint = Checkpoint(tmp_path / "c.safetensors", IDENTITY)
+    checkpoint = Checkpoint(tmp_path / "c.pt", IDENTITY)
     with pytest.MonkeyPatch.context() as patch:
-        really_capture = training.capture
-        patch.setattr(training, "capture", lambda run, state: (runs.append(run), really_capture(run, state))[1])
+        really_capture = images.capture
+        patch.setattr(images, "capture", lambda run, state: (runs.append(run), really_capture(run, state))[1])
         for count in (2, 3):
             channels_last(Setting("test_convnext", epochs=count)).train(ERM(NoOptions()), checkpoint=checkpoint)
     resumed = runs[-1].optimiser
@@ -136,7 +138,7 @@ def test_moments_come_back_in_the_memory_format_of_their_parameters(tmp_path: Pa
 
 
 def test_a_stopped_training_trains_no_batch_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    checkpoint = Checkpoint(tmp_path / "c.safetensors", IDENTITY)
+    checkpoint = Checkpoint(tmp_path / "c.pt", IDENTITY)
     stop(Setting(), ERM(NoOptions()), checkpoint, step=BATCHES + 1)
     steps: list[int] = []
     really_augment = epochs.augment_places
@@ -150,11 +152,11 @@ def test_a_signal_stops_after_the_batch_and_the_message_says_where(
     by: signal.Signals, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stop_in_step(monkeypatch, BATCHES + 2, by=by)
-    checkpoint = Checkpoint(tmp_path / "c.safetensors", IDENTITY)
+    checkpoint = Checkpoint(tmp_path / "c.pt", IDENTITY)
     with pytest.raises(TrainingInterruptedError, match=f"stopped by {by.name} after 1 epochs and 3 batches") as caught:
         Setting().train(ERM(NoOptions()), checkpoint=checkpoint)
     assert caught.value.exit_status == status
-    state = read_checkpoint(checkpoint)
+    state = read_checkpoint(checkpoint, torch.device("cpu"))
     assert len(state["history"]) == 1
     assert len(state["inside"]["losses"]) == 3
 
@@ -162,7 +164,7 @@ def test_a_signal_stops_after_the_batch_and_the_message_says_where(
 def test_handlers_are_those_of_before_once_training_is_over(tmp_path: Path) -> None:
     before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGUSR1)
     during: list[Any] = []
-    checkpoint = Checkpoint(tmp_path / "c.safetensors", IDENTITY)
+    checkpoint = Checkpoint(tmp_path / "c.pt", IDENTITY)
     Setting(epochs=1).train(
         ERM(NoOptions()), checkpoint=checkpoint, after_epoch=lambda *_: during.append(signal.getsignal(signal.SIGTERM))
     )
@@ -181,7 +183,8 @@ def test_without_a_checkpoint_signals_do_what_they_did() -> None:
 def test_a_finished_training_is_taken_from_its_checkpoint_without_a_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    checkpoint = Checkpoint(tmp_path / "c.safetensors", IDENTITY)
+    monkeypatch.setattr(images, "_SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    checkpoint = Checkpoint(tmp_path / "c.pt", IDENTITY)
     first = Setting(epochs=2)
     expected = first.train(ERM(NoOptions()), checkpoint=checkpoint)
     monkeypatch.setattr(epochs, "augment_places", None)
@@ -191,8 +194,19 @@ def test_a_finished_training_is_taken_from_its_checkpoint_without_a_step(
     assert all(torch.equal(again.state()[name], value) for name, value in first.state().items())
 
 
+@pytest.mark.parametrize(("seconds", "written"), [(0.0, 3), (1000.0, 1)])
+def test_epochs_shorter_than_the_interval_share_a_checkpoint(
+    seconds: float, written: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(images, "_SECONDS_BETWEEN_CHECKPOINTS", seconds)
+    states: list[int] = []
+    monkeypatch.setattr(images, "write_checkpoint", lambda _, captured: states.append(len(captured["history"])))
+    Setting(epochs=3).train(ERM(NoOptions()), checkpoint=Checkpoint(tmp_path / "c.pt", IDENTITY))
+    assert states == [1, 2, 3][:written]
+
+
 def test_a_checkpoint_of_another_training_is_not_used(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path = tmp_path / "c.safetensors"
+    path = tmp_path / "c.pt"
     Setting(epochs=2).train(ERM(NoOptions()), checkpoint=Checkpoint(path, {"seed": 1}))
     alone, warned = Setting(epochs=1), Setting(epochs=1)
     alone.train(ERM(NoOptions()))

@@ -77,14 +77,14 @@ def training_paths(wildcards):
     """Where a training keeps its state while it runs, which is deleted when it is done, and where it can be watched."""
     name = f"{wildcards.method}-{wildcards.variant}/fold{wildcards.fold}-seed{wildcards.seed}"
     return {
-        "checkpoint": f"results/{wildcards.dataset}/runs/{name}/checkpoint.safetensors",
+        "checkpoint": f"results/{wildcards.dataset}/runs/{name}/checkpoint.pt",
         "events": [f"results/logs/tensorboard/{wildcards.dataset}"] if IMAGES.tensorboard else [],
     }
 
 
 def trial_paths(wildcards):
     name = f"{wildcards.method}-{wildcards.variant}/fold{wildcards.fold}-seed{wildcards.seed}"
-    return {"checkpoint": f"results/{wildcards.dataset}/trials/{name}/checkpoint.safetensors"}
+    return {"checkpoint": f"results/{wildcards.dataset}/trials/{name}/checkpoint.pt"}
 
 
 def select_options_settings(wildcards):

@@ -162,8 +162,17 @@ class ImageTraining(Strict):
     )
     epochs: PositiveInt = Field(6, description="Epochs; the last one counts.")
     batch_size: Annotated[int, Field(ge=2)] = Field(32, description="Images a step.")
-    learning_rate: PositiveFloat = Field(1e-3, description="AdamW's learning rate.")
-    weight_decay: NonNegativeFloat = Field(0.05, description="AdamW's weight decay.")
+    optimiser: Literal["adamw", "sgd"] = Field("adamw", description="AdamW, or SGD with a momentum of 0.9.")
+    learning_rate: PositiveFloat = Field(1e-3, description="The optimiser's learning rate.")
+    schedule: Literal["constant", "cosine"] = Field(
+        "constant",
+        description="The learning rate after warm-up. constant: stays; cosine: falls to 0 at the end of training "
+        "along half a cosine.",
+    )
+    warmup_epochs: NonNegativeInt = Field(
+        0, description="First epochs, in which the learning rate rises linearly, step by step, to its full value."
+    )
+    weight_decay: NonNegativeFloat = Field(0.05, description="The optimiser's weight decay.")
     augmented_copies: NonNegativeInt = Field(2, description="Augmented copies of each minority training image.")
     augmentation: Augmentation = Augmentation()
     class_priors: Literal["originals", "rows"] = Field(

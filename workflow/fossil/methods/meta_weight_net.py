@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from fossil.config import MetaWeightNetOptions
-from fossil.fused_adam import FusedAdam
 from fossil.methods.base import Batch, Lookahead, Method, Progress, Samples
 
 
@@ -34,7 +33,7 @@ class MetaWeightNet(Method):
         layers = (torch.stack(parts) if stacked else parts[0] for parts in zip(*nets, strict=True))
         self.net = [layer.to(dtype=dtype, device=device).requires_grad_() for layer in layers]
         # The derivative is proportional to the model's learning rate; a larger eps would let that choose the step.
-        self.optimiser = FusedAdam(self.net, learning_rate=options.learning_rate, eps=1e-15)
+        self.optimiser = torch.optim.Adam(self.net, lr=options.learning_rate, eps=1e-15, fused=True)
         self._validation_losses: list[Tensor] = []
 
     def weights(self, samples: Samples, progress: Progress) -> Tensor:

@@ -13,9 +13,9 @@ from fossil.config import ImageTraining, Strict
 from fossil.data.fold_data import load_images
 from fossil.runtime.files import read_json, write_parquet
 from fossil.runtime.logs import logger, progress
+from fossil.training.backbone import load_trained
 from fossil.training.device import device_name, prepare_device
-from fossil.training.images import predict_logits
-from fossil.training.trained import load_trained
+from fossil.training.image_data import predict_logits
 
 
 class Run(Strict):

@@ -14,9 +14,9 @@ from fossil.data.fold_data import FoldDataError, load_images
 from fossil.difficulty import Proxy, difficulty, stages
 from fossil.runtime.files import read_json, write_parquet
 from fossil.runtime.logs import logger
+from fossil.training.backbone import load_trained
 from fossil.training.device import device_name, prepare_device
-from fossil.training.images import predict_logits
-from fossil.training.trained import load_trained
+from fossil.training.image_data import predict_logits
 
 
 class ScoringError(RuntimeError):

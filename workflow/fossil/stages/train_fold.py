@@ -21,7 +21,7 @@ from fossil.runtime.logs import logger, progress
 from fossil.training.checkpoint import Checkpoint
 from fossil.training.events import event_watcher
 from fossil.training.fold import TrainedFold, train_fold
-from fossil.training.images import predict_logits
+from fossil.training.image_data import predict_logits
 
 
 class Settings(Strict):

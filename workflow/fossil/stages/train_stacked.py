@@ -21,8 +21,8 @@ from fossil.methods.base import Method, make_method, method_class
 from fossil.runtime.files import write_parquet
 from fossil.runtime.logs import logger, progress
 from fossil.training.device import prepare_device
+from fossil.training.grouped_methods import GroupedMethods, can_share
 from fossil.training.stacked import StackedResult, score_training_samples, train_stacked
-from fossil.training.together import Together, can_share
 
 
 class Settings(Strict):
@@ -83,7 +83,7 @@ class _Trainer:
             options = {} if shares else config.options
             key = json.dumps([config.target, options, config.proxy, config.source, shapes], sort_keys=True)
             alike.setdefault(key, []).append(config)
-        most = max(1, _MODELS_TOGETHER // len(self._settings.seeds))
+        most = max(1, _MODELS_IN_A_STACK // len(self._settings.seeds))
         return [runs[start : start + most] for runs in alike.values() for start in range(0, len(runs), most)]
 
     def train(self, runs: Sequence[RunConfig]) -> Iterator[tuple[RunConfig, list[SyntheticData], StackedResult]]:
@@ -96,7 +96,7 @@ class _Trainer:
         methods = [make_method(config.target, config.options) for config in runs]
         same = all(config.options == first.options for config in runs)
         data = [problem for config in runs for problem in self._problems(config.scenario)]
-        result = self._train(data, methods[0] if same else Together(methods), proxy=proxy, scores=scores)
+        result = self._train(data, methods[0] if same else GroupedMethods(methods), proxy=proxy, scores=scores)
         for place, config in enumerate(runs):
             yield config, self._problems(config.scenario), result.part(place, of=len(runs))
 
@@ -123,7 +123,7 @@ class _Trainer:
         return scores
 
 
-_MODELS_TOGETHER = 24
+_MODELS_IN_A_STACK = 24
 
 
 def _predictions(

@@ -67,6 +67,22 @@ def make_backbone(name: str, *, weights: Path | None, seed: int) -> tuple[nn.Mod
     return model, InputConfig(config["mean"], config["std"], config["interpolation"], only_size)
 
 
+def load_trained(name: str, path: Path) -> tuple[nn.Module, InputConfig]:
+    """Load a model that a run of the image study left, with one logit, on the CPU.
+
+    Raises
+    ------
+    BackboneError
+        If the file's tensors, the classifier's among them, are not the model's.
+    """
+    model, inputs = make_backbone(name, weights=None, seed=0)
+    try:
+        model.load_state_dict(read_tensors(path))
+    except RuntimeError as error:
+        raise BackboneError(f"{path}: not a trained {name}: {error}") from None
+    return model, inputs
+
+
 def read_tensors(path: Path) -> dict[str, Tensor]:
     """Read a safetensors file.
 

@@ -15,15 +15,24 @@ GPU, another version of CUDA and ``images.training.compile`` change last digits.
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
 
+_TWO, _EIGHT = 2, 8
+
 
 class DeviceError(RuntimeError):
-    """The wanted device is not there."""
+    """The wanted device is not available."""
+
+
+class BatchTooLargeError(RuntimeError):
+    """A training step does not fit the GPU's memory; the message says which batch size would."""
 
 
 def prepare_device(accelerator: Literal["auto", "cpu", "cuda"], *, threads: int) -> torch.device:
@@ -66,3 +75,50 @@ def device_identity(device: torch.device) -> dict[str, Any]:
 def device_name(device: torch.device) -> str:
     """Name of the device for a run's record, with the card's model."""
     return torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
+
+
+def method_generator(seed: int) -> torch.Generator:
+    """Make the random stream of a seed's method, apart from that of its model's start and order."""
+    return torch.Generator().manual_seed(int(np.random.SeedSequence([seed, 1]).generate_state(1)[0]))
+
+
+def batch_too_large(asked: int, *, step: Callable[[int], object], rows: int) -> BatchTooLargeError:
+    """Try smaller batches until a step fits, and make the error that says so.
+
+    Parameters
+    ----------
+    asked : int
+        The batch size of the settings.
+    step : callable
+        Takes a training step with so many of the failed batch's rows.
+    rows : int
+        How many the failed batch has.
+    """
+    fits = next((size for size in smaller_sizes(min(asked, rows)) if _fits(step, size)), None)
+    hint = (
+        f"a step with {fits} fits; set images.training.batch_size: {fits}"
+        if fits
+        else "not even a step with 2 fits; use a smaller images.training.backbone or images.training.size"
+    )
+    return BatchTooLargeError(f"images.training.batch_size is {asked}, which the GPU's memory does not hold: {hint}")
+
+
+def smaller_sizes(size: int) -> list[int]:
+    """Halves of a batch size, in multiples of 8 from 8 on, down to 2, which batch normalisation needs at least."""
+    found = []
+    while size > _TWO:
+        size = max(size // 2, _TWO)
+        size -= size % _EIGHT if size >= _EIGHT else 0
+        found.append(size)
+    return found
+
+
+def _fits(step: Callable[[int], object], size: int) -> bool:
+    # Also what the garbage of the last step holds counts.
+    gc.collect()
+    torch.cuda.empty_cache()
+    try:
+        step(size)
+    except torch.OutOfMemoryError:
+        return False
+    return True

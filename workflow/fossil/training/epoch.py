@@ -1,9 +1,10 @@
-"""An epoch of an image model, which can be left after any batch and gone on with later."""
+"""One training epoch of an image model, which can stop after any batch and resume there."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -13,38 +14,24 @@ from fossil.difficulty import Proxy, difficulty
 from fossil.hypergradient.functional import RandomState
 from fossil.likelihood import cross_entropy
 from fossil.methods.base import Batch, Progress
-from fossil.training.batches import PlannedBatch, epoch_order, plan_batches
-from fossil.training.history import summarise_epoch
-from fossil.training.image_history import class_quantiles, validation_metrics
-from fossil.training.image_rows import TrainingRows
-from fossil.training.image_run import ImageRun, looks_ahead
+from fossil.training.device import batch_too_large
+from fossil.training.history import class_quantiles, summarise_epoch, validation_metrics
+from fossil.training.image_data import (
+    PlannedBatch,
+    TrainingRows,
+    autocast,
+    epoch_order,
+    plan_batches,
+    predict_logits,
+    to_float,
+)
+from fossil.training.image_run import ImageRun, InsideEpoch, needs_lookahead
 from fossil.training.lookahead import make_lookahead, make_problem
-from fossil.training.out_of_memory import batch_too_large
-from fossil.training.pixels import autocast, predict_logits, to_float
+from fossil.training.optimisers import learning_rate
 
-# A look at the losses waits for a GPU, so there they are looked at now and then.
-_BATCHES_BETWEEN_LOOKS = {"cpu": 1, "cuda": 32}
+# Checking the losses waits for a GPU, so there they are checked now and then.
+_BATCHES_BETWEEN_CHECKS = {"cpu": 1, "cuda": 32}
 _NAMED = 5
-
-
-@dataclass(frozen=True)
-class InsideEpoch:
-    """How far an epoch is.
-
-    Attributes
-    ----------
-    difficulty : Tensor, shape (n,)
-        Of the training rows in this epoch.
-    known : Tensor, shape (n,), or None
-        Their weights; None where they are asked for at each step.
-    losses, weights : list of Tensor
-        Of the batches that are done.
-    """
-
-    difficulty: Tensor
-    known: Tensor | None
-    losses: list[Tensor] = field(default_factory=list)
-    weights: list[Tensor] = field(default_factory=list)
 
 
 def start_epoch(run: ImageRun, progress: Progress, online: Proxy | None) -> InsideEpoch:
@@ -52,14 +39,13 @@ def start_epoch(run: ImageRun, progress: Progress, online: Proxy | None) -> Insi
     rows = _scored_rows(run, online)
     samples = run.samples(rows, torch.arange(len(rows.target), device=run.device))
     run.method.before_epoch(samples, progress)
-    known = None if run.method.weights_each_step else run.method.weights(samples, progress)
-    return InsideEpoch(rows.difficulty, known)
+    return InsideEpoch(rows.difficulty, None if run.method.weights_each_step else run.method.weights(samples, progress))
 
 
 def finish_epoch(
     run: ImageRun, progress: Progress, inside: InsideEpoch, *, after_batch: Callable[[], None]
 ) -> dict[str, float]:
-    """Train on the batches that are not done, which are added to ``inside``, and summarise the epoch.
+    """Train on the remaining batches, which are added to ``inside``, and summarise the epoch.
 
     Raises
     ------
@@ -71,18 +57,20 @@ def finish_epoch(
     rows = replace(run.rows, difficulty=inside.difficulty)
     order = epoch_order(len(rows.target), seed=run.seed, epoch=progress.epoch)
     batches = plan_batches(order, rows.is_augmented.cpu(), size=run.training.batch_size, device=run.device)
-    parameters = run.drawn(rows, progress.epoch)
+    parameters = run.draw_augmentation(rows, progress.epoch)
+    step = partial(_step_or_explain, run, rows, parameters, inside.epoch_weights, progress)
     run.model.train()
-    looked_at, between = 0, _BATCHES_BETWEEN_LOOKS[run.device.type]
+    checked, between = 0, _BATCHES_BETWEEN_CHECKS[run.device.type]
     for number in range(len(inside.losses), len(batches)):
-        losses, weights = _step_or_explain(run, rows, parameters, batches[number], inside.known, progress)
+        _set_learning_rate(run, progress.epoch * len(batches) + number, len(batches))
+        losses, weights = step(batches[number])
         inside.losses.append(losses)
         inside.weights.append(weights)
         if (number + 1) % between == 0:
-            _require_finite(run, progress.epoch, inside, batches, looked_at)
-            looked_at = number + 1
+            _require_finite(run, progress.epoch, inside, batches, checked)
+            checked = number + 1
         after_batch()
-    _require_finite(run, progress.epoch, inside, batches, looked_at)
+    _require_finite(run, progress.epoch, inside, batches, checked)
     return _summary(run, rows, progress, inside, order.to(run.device))
 
 
@@ -95,34 +83,40 @@ def _scored_rows(run: ImageRun, online: Proxy | None) -> TrainingRows:
     return replace(run.rows, difficulty=scores[run.rows.original])
 
 
+def _set_learning_rate(run: ImageRun, step: int, steps_per_epoch: int) -> None:
+    for group in run.optimiser.param_groups:
+        group["lr"] = learning_rate(step, run.training, steps_per_epoch=steps_per_epoch)
+
+
 def _step_or_explain(
     run: ImageRun,
     rows: TrainingRows,
     parameters: AugmentationParameters,
-    batch: PlannedBatch,
-    known: Tensor | None,
+    epoch_weights: Tensor | None,
     progress: Progress,
+    batch: PlannedBatch,
 ) -> tuple[Tensor, Tensor]:
-    def step(count: int) -> tuple[Tensor, Tensor]:
-        return _step(run, rows, parameters, batch if count == len(batch.rows) else batch.first(count), known, progress)
-
+    """Take a step, or find the batch size that fits the GPU's memory for the error."""
+    step = partial(_step, run, rows, parameters, epoch_weights, progress)
     try:
-        return step(len(batch.rows))
+        return step(batch)
     except torch.OutOfMemoryError:
         pass
     # Only here, with the exception gone, is the memory free that the failed step held.
     run.optimiser.zero_grad(set_to_none=True)
-    raise batch_too_large(run.training.batch_size, step=step, rows=len(batch.rows))
+    size = run.training.batch_size
+    raise batch_too_large(size, step=lambda count: step(batch.first(count)), rows=len(batch.rows))
 
 
 def _step(
     run: ImageRun,
     rows: TrainingRows,
     parameters: AugmentationParameters,
-    batch: PlannedBatch,
-    known: Tensor | None,
+    epoch_weights: Tensor | None,
     progress: Progress,
+    batch: PlannedBatch,
 ) -> tuple[Tensor, Tensor]:
+    """Take a training step; returns the batch's losses before it and its weights."""
     chosen = rows[batch.rows]
     pixels = augment_places(
         to_float(run.images[chosen.image]),
@@ -132,27 +126,25 @@ def _step(
         run.training.augmentation,
     )
     pixels = run.normalise(pixels)
-    random_state = RandomState.now(run.device) if looks_ahead(run.method) else None
+    random_state = RandomState.now(run.device) if needs_lookahead(run.method) else None
     with autocast(run.device):
         logits = run.forward(pixels).float()
-    seen = Batch(**vars(run.samples(chosen, batch.rows)), logits=logits)
-    losses = run.method.losses(seen)
+    outputs = Batch(**vars(run.samples(chosen, batch.rows)), logits=logits)
+    losses = run.method.losses(outputs)
     if random_state is not None:
-        run.method.before_step(seen, losses, make_lookahead(run, pixels, seen.targets, losses, random_state))
-    weights = run.method.weights(seen, progress) if known is None else known[batch.rows]
+        run.method.before_step(outputs, losses, make_lookahead(run, pixels, outputs.targets, losses, random_state))
+    weights = run.method.weights(outputs, progress) if epoch_weights is None else epoch_weights[batch.rows]
     run.optimiser.zero_grad(set_to_none=True)
     (weights * losses).mean().backward()
     run.optimiser.step()
     return losses.detach(), weights
 
 
-def _require_finite(
-    run: ImageRun, epoch: int, inside: InsideEpoch, batches: list[PlannedBatch], looked_at: int
-) -> None:
-    """Raise for the first batch with a loss that is not finite, from the first one that was not looked at on."""
-    if looked_at == len(inside.losses) or torch.cat(inside.losses[looked_at:]).isfinite().all():
+def _require_finite(run: ImageRun, epoch: int, inside: InsideEpoch, batches: list[PlannedBatch], checked: int) -> None:
+    """Raise for the first unchecked batch with a loss that is not finite."""
+    if checked == len(inside.losses) or torch.cat(inside.losses[checked:]).isfinite().all():
         return
-    for number in range(looked_at, len(inside.losses)):
+    for number in range(checked, len(inside.losses)):
         bad = ~inside.losses[number].isfinite()
         if bad.any():
             images = _names(run, run.rows.image[batches[number].rows[bad]])
@@ -170,23 +162,21 @@ def _summary(
         raise FloatingPointError(
             f"validation loss not finite after epoch {progress.epoch}: {_names(run, positions[bad])}"
         )
-    run.method.after_epoch(
-        lambda which, curvature_samples: make_problem(run, rows, progress, which, curvature_samples), progress
-    )
+    run.method.after_epoch(partial(make_problem, run, rows, progress), progress)
     losses, weights = torch.cat(inside.losses), torch.cat(inside.weights)
-    found = summarise_epoch(
+    summary = summarise_epoch(
         losses=losses,
         weights=weights,
         targets=rows.target[order],
         difficulty=rows.difficulty[order] if run.method.uses_difficulty else None,
         validation_losses=validation_losses,
     )
-    found |= class_quantiles(weights, rows.target[order]) | run.method.report()
-    return {key: float(value) for key, value in found.items()} | validation_metrics(logits, targets)
+    summary |= class_quantiles(weights, rows.target[order]) | run.method.report()
+    return {key: float(value) for key, value in summary.items()} | validation_metrics(logits, targets)
 
 
 def _names(run: ImageRun, positions: Tensor) -> str:
-    """Names of images, each once, the first five and how many more."""
+    """Name images, each once: the first five, and how many more."""
     names = list(dict.fromkeys(run.names[position] for position in positions.tolist()))
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return f"{'image' if len(names) == 1 else 'images'} {', '.join(names[:_NAMED])}{more}"

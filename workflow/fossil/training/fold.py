@@ -19,7 +19,8 @@ from fossil.methods.base import Method
 from fossil.training.backbone import InputConfig, make_backbone
 from fossil.training.checkpoint import Checkpoint
 from fossil.training.device import device_identity, device_name, prepare_device
-from fossil.training.image_rows import TrainingRows, training_rows
+from fossil.training.image_data import TrainingRows, training_rows
+from fossil.training.image_run import make_run
 from fossil.training.images import EpochWatcher, ImageResult, train_model
 
 
@@ -64,8 +65,7 @@ def train_fold(
     online : str or None
         Proxy by which the model itself scores difficulty at the start of each epoch, in place of ``difficulty``.
     checkpoint : Checkpoint or None
-        Where the state of the training is kept, and what its result depends on; what it depends on of this machine is
-        added here.
+        Where the state of the training is kept, and what its result depends on; this machine's part is added here.
     epochs, after_epoch : callable
         See :func:`fossil.training.images.train_model`, which raises more.
 
@@ -77,6 +77,32 @@ def train_fold(
     """
     device = prepare_device(training.accelerator, threads=training.threads)
     model, inputs = make_backbone(training.backbone, weights=weights, seed=seed)
+    _require_decoded_for(inputs, training)
+    model = model.to(device, memory_format=torch.channels_last)
+    labels = torch.tensor(data.table["label"].to_numpy(), device=device)
+    needs_scores = method.uses_difficulty and online is None
+    positions = torch.from_numpy(data.positions("validation")).to(device)
+    run = make_run(
+        model,
+        inputs,
+        method,
+        training,
+        images=torch.from_numpy(np.array(data.images)).to(device),
+        rows=_rows(
+            data, labels, type(method).__name__ if needs_scores else None, difficulty, training.augmented_copies
+        ),
+        validation=(positions, labels[positions]),
+        seed=seed,
+        names=list(data.table["image_id"]),
+    )
+    if checkpoint is not None:
+        checkpoint = replace(checkpoint, identity={**checkpoint.identity, **device_identity(device)})
+    result = train_model(run, online=online, epochs=epochs, checkpoint=checkpoint, after_epoch=after_epoch)
+    return TrainedFold(model, inputs, run.images, device, device_name(device), result, _rate(result))
+
+
+def _require_decoded_for(inputs: InputConfig, training: ImageTraining) -> None:
+    """Check that the images were decoded in the way that the backbone expects."""
     if inputs.interpolation != training.interpolation:
         raise FoldTrainingError(
             f"images.training.interpolation is {training.interpolation}, but {training.backbone} expects "
@@ -86,35 +112,10 @@ def train_fold(
         raise FoldTrainingError(
             f"images.training.size is {training.size}, but {training.backbone} takes {inputs.only_size} pixels only"
         )
-    model = model.to(device, memory_format=torch.channels_last)
-    images = torch.from_numpy(np.array(data.images)).to(device)
-    labels = torch.tensor(data.table["label"].to_numpy(), device=device)
-    needs_scores = method.uses_difficulty and online is None
-    rows = _rows(data, labels, type(method).__name__ if needs_scores else None, difficulty, training.augmented_copies)
-    positions = torch.from_numpy(data.positions("validation")).to(device)
-    validation = (positions, labels[positions])
-    if checkpoint is not None:
-        checkpoint = replace(checkpoint, identity={**checkpoint.identity, **device_identity(device)})
-    result = train_model(
-        model,
-        inputs,
-        images,
-        rows,
-        validation,
-        method,
-        training,
-        seed=seed,
-        online=online,
-        epochs=epochs,
-        names=list(data.table["image_id"]),
-        checkpoint=checkpoint,
-        after_epoch=after_epoch,
-    )
-    return TrainedFold(model, inputs, images, device, device_name(device), result, _rate(result))
 
 
 def _rate(result: ImageResult) -> float:
-    """Images a second over all epochs, which have as many images each, also where another process trained some."""
+    """Average images per second over all epochs, of equally many images each, whichever process trained them."""
     seconds = sum(1 / epoch["images_per_second"] for epoch in result.speed)
     return round(len(result.speed) / seconds, 1) if seconds else 0.0
 
@@ -128,13 +129,13 @@ def _rows(
         if difficulty is None:
             raise FoldTrainingError(f"{scored_for} needs the fold's difficulty scores (--difficulty)")
         ids = data.table["image_id"].iloc[positions]
-        found = difficulty.set_index("image_id")["difficulty"].reindex(list(ids))
-        if found.isna().any():
+        scored = difficulty.set_index("image_id")["difficulty"].reindex(list(ids))
+        if scored.isna().any():
             raise FoldTrainingError(
-                f"the difficulty scores lack {int(found.isna().sum())} training images, e.g. "
-                f"{found.index[found.isna()][0]}; run score_difficulty on these folds again"
+                f"the difficulty scores lack {int(scored.isna().sum())} training images, e.g. "
+                f"{scored.index[scored.isna()][0]}; run score_difficulty on these folds again"
             )
-        scores = torch.from_numpy(found.to_numpy(dtype="float32")).to(labels.device)
+        scores = torch.from_numpy(scored.to_numpy(dtype="float32")).to(labels.device)
     image = torch.from_numpy(positions).to(labels.device)
     table = data.table.iloc[positions]
     return training_rows(

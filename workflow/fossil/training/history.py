@@ -1,9 +1,18 @@
-"""What is kept of an epoch: losses, effective sample size and the spread of the weights."""
+"""What is kept of an epoch: losses, weights and effective sample size; of an image model also its metrics and speed."""
 
 from __future__ import annotations
 
+import resource
+import sys
+from collections.abc import Mapping, Sequence
+
 import torch
 from torch import Tensor
+
+from fossil.binary_metrics import THRESHOLD, area_under_roc_curve, recall_and_specificity
+
+SPEED_COLUMNS = ("images_per_second", "peak_memory_mb")
+"""What differs between equal runs."""
 
 _QUANTILES = (0.05, 0.5, 0.95)
 
@@ -67,3 +76,59 @@ def _weights_by_third(weights: Tensor, difficulty: Tensor, targets: Tensor) -> d
             total = sums.gather(-1, end) - sums.gather(-1, start)
             found[f"weight_class{label}_difficulty{third}"] = (total / (end - start)).squeeze(-1)
     return found
+
+
+def class_quantiles(weights: Tensor, targets: Tensor) -> dict[str, Tensor]:
+    """Quantiles of the weights of each class, from two tensors of shape (n,); NaN for a class that does not occur."""
+    found = {}
+    for label in (0, 1):
+        own = weights[targets == label].double()
+        levels = own.new_tensor(_QUANTILES)
+        values = torch.quantile(own, levels) if len(own) else torch.full_like(levels, torch.nan)
+        for level, value in zip(_QUANTILES, values, strict=True):
+            found[f"weight_q{round(100 * level):02d}_class{label}"] = value
+    return found
+
+
+def validation_metrics(logits: Tensor, targets: Tensor) -> dict[str, float]:
+    """AUC and balanced accuracy of logits of shape (m, 1); NaN where one class is all there is."""
+    probabilities = logits.squeeze(-1).double().sigmoid().cpu().numpy()
+    positive = (targets == 1).cpu().numpy()
+    if not positive.any() or positive.all():
+        return {"validation_auc": float("nan"), "validation_balanced_accuracy": float("nan")}
+    recall, specificity = recall_and_specificity(positive, probabilities >= THRESHOLD)
+    return {
+        "validation_auc": float(area_under_roc_curve(positive, probabilities)),
+        "validation_balanced_accuracy": float((recall + specificity) / 2),
+    }
+
+
+def regret_so_far(losses: Sequence[float]) -> float:
+    """f_t - min_{s <= t} f_s of the last of some validation losses: its distance to the best so far."""
+    return losses[-1] - min(losses)
+
+
+def start_measuring(device: torch.device) -> None:
+    """Forget the peak of memory on a GPU; that of a process on a CPU cannot be forgotten."""
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+
+
+def speed(images: int, seconds: float, device: torch.device) -> dict[str, float]:
+    """Images a second, and the most memory that tensors took on the GPU, or this process on a CPU so far, in MB."""
+    if device.type == "cuda":
+        most = torch.cuda.max_memory_allocated(device)
+    else:
+        unit = 1 if sys.platform == "darwin" else 1024
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    return {"images_per_second": images / seconds, "peak_memory_mb": most / 1e6}
+
+
+def epoch_line(epoch: int, epochs: int, found: Mapping[str, float], speed: Mapping[str, float]) -> str:
+    """Say in one line how an epoch went; epochs count from 0, as in the history."""
+    return (
+        f"epoch {epoch} (0 to {epochs - 1}): train loss {found['train_loss']:.4f}, "
+        f"weighted {found['weighted_train_loss']:.4f}, validation loss {found['validation_loss']:.4f}, "
+        f"AUC {found['validation_auc']:.3f}, balanced accuracy {found['validation_balanced_accuracy']:.3f}, "
+        f"{speed['images_per_second']:.0f} images/s"
+    )

@@ -1,9 +1,15 @@
-"""An image model in training, with all that its epochs need."""
+"""An image model in training: what its epochs need, and what a checkpoint keeps of it.
+
+Order, augmentation and learning rate follow from seed, epoch and step, so a checkpoint holds no state of theirs.
+Training uses no global random numbers of Python and NumPy.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,11 +19,12 @@ from fossil.config import ImageTraining
 from fossil.data.augmentation import AugmentationParameters, augment, draw_parameters
 from fossil.methods.base import Method, Samples
 from fossil.training.backbone import InputConfig
-from fossil.training.image_rows import TrainingRows
-from fossil.training.pixels import Normalisation, to_float
+from fossil.training.device import method_generator
+from fossil.training.image_data import Normalisation, TrainingRows, to_float
+from fossil.training.optimisers import make_optimiser
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ImageRun:
     """A model in training, and what its method may ask for.
 
@@ -25,12 +32,17 @@ class ImageRun:
     ----------
     forward : callable
         The model for a plain training step: itself, or compiled.
-    names : sequence of str
-        What the images at each position of ``images`` are called in messages.
-    validation : pair of Tensor
-        Positions in ``images`` and classes of the validation images.
+    images : Tensor of uint8, shape (n, height, width, 3)
+        The resident array.
+    names : sequence of str, length n
+        What messages call the images.
+    validation : pair of Tensor, shape (m,)
+        Positions in ``images`` and classes of the validation images. They measure the loss after each epoch, and
+        methods that learn their weights learn them there.
     class_counts : Tensor, shape (2,)
         How many training samples each class has, as far as priors count them.
+    seed : int
+        Seed of order and augmentation, by epoch.
     generator : torch.Generator
         The method's own.
     """
@@ -56,7 +68,7 @@ class ImageRun:
         return self.images.device
 
     def samples(self, rows: TrainingRows, index: Tensor) -> Samples:
-        """Say what a method sees of rows at an index of the table."""
+        """Return what a method sees of rows at an index of the table."""
         return Samples(
             targets=rows.target,
             difficulty=rows.difficulty,
@@ -65,7 +77,7 @@ class ImageRun:
             index=index,
         )
 
-    def drawn(self, rows: TrainingRows, epoch: int, *, stream: int = 0) -> AugmentationParameters:
+    def draw_augmentation(self, rows: TrainingRows, epoch: int, *, stream: int = 0) -> AugmentationParameters:
         """Draw the rows' augmentation in an epoch."""
         return draw_parameters(
             rows.key.cpu().numpy().view(np.uint64),
@@ -76,16 +88,137 @@ class ImageRun:
             stream=stream,
         )
 
-    def augmented(self, rows: TrainingRows, parameters: AugmentationParameters) -> Tensor:
-        """Pixels of rows, augmented and normalised."""
+    def augmented_pixels(self, rows: TrainingRows, parameters: AugmentationParameters) -> Tensor:
+        """Augment and normalise the pixels of rows."""
         pixels = to_float(self.images[rows.image])
         return self.normalise(augment(pixels, rows.is_augmented, parameters, self.training.augmentation))
 
-    def shown(self, positions: Tensor) -> Tensor:
-        """Pixels of the images at the positions, normalised."""
+    def pixels(self, positions: Tensor) -> Tensor:
+        """Normalise the pixels of the images at the positions."""
         return self.normalise(to_float(self.images[positions]))
 
 
-def looks_ahead(method: Method) -> bool:
+def make_run(
+    model: nn.Module,
+    inputs: InputConfig,
+    method: Method,
+    training: ImageTraining,
+    *,
+    images: Tensor,
+    rows: TrainingRows,
+    validation: tuple[Tensor, Tensor],
+    seed: int,
+    names: Sequence[str] | None = None,
+) -> ImageRun:
+    """Get a model and a method ready to train; see :class:`ImageRun`.
+
+    Seeds torch's global generator, for dropout. Images without names go by their positions.
+    """
+    torch.manual_seed(seed)
+    run = ImageRun(
+        model=model,
+        # The step ahead and hypergradients differentiate the model itself.
+        forward=torch.compile(model) if training.compile and not needs_lookahead(method) else model,
+        inputs=inputs,
+        normalise=Normalisation.of(inputs, images.device),
+        images=images,
+        names=list(map(str, range(len(images)))) if names is None else names,
+        rows=rows,
+        validation=validation,
+        class_counts=rows.class_counts(training.class_priors),
+        method=method,
+        training=training,
+        seed=seed,
+        optimiser=make_optimiser(model.parameters(), training, device=images.device),
+        generator=method_generator(seed),
+    )
+    method.start([run.generator], stacked=False, dtype=torch.float32, device=images.device)
+    return run
+
+
+def needs_lookahead(method: Method) -> bool:
     """Whether a method asks before each step what the step would do."""
     return type(method).before_step is not Method.before_step
+
+
+@dataclass(frozen=True)
+class InsideEpoch:
+    """How far an epoch is.
+
+    Attributes
+    ----------
+    difficulty : Tensor, shape (n,)
+        Of the training rows in this epoch.
+    epoch_weights : Tensor, shape (n,), or None
+        Their weights; None where the method gives them at each step.
+    losses, weights : list of Tensor
+        Of the batches that are done.
+    """
+
+    difficulty: Tensor
+    epoch_weights: Tensor | None
+    losses: list[Tensor] = field(default_factory=list)
+    weights: list[Tensor] = field(default_factory=list)
+
+
+@dataclass
+class ImageState:
+    """How far a training is.
+
+    Attributes
+    ----------
+    history, speed : list of dict
+        Of the epochs that are done; see ``ImageResult``.
+    inside : InsideEpoch or None
+        How far the epoch after them is; None where it has not begun.
+    epoch_began : float
+        When this process began or resumed that epoch, on its own clock.
+    seconds_before : float
+        What earlier processes spent in that epoch.
+    """
+
+    history: list[dict[str, float]] = field(default_factory=list)
+    speed: list[dict[str, float]] = field(default_factory=list)
+    inside: InsideEpoch | None = None
+    epoch_began: float = 0.0
+    seconds_before: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """Time spent in the present epoch."""
+        return self.seconds_before + time.perf_counter() - self.epoch_began
+
+    def __str__(self) -> str:
+        batches = "" if self.inside is None else f" and {len(self.inside.losses)} batches"
+        return f"{len(self.history)} epochs{batches}"
+
+
+def capture(run: ImageRun, state: ImageState) -> dict[str, Any]:
+    """Return everything that changes in training, without copying it."""
+    return {
+        "history": state.history,
+        "speed": state.speed,
+        "inside": None if state.inside is None else vars(state.inside) | {"seconds": state.seconds},
+        "model": run.model.state_dict(),
+        "optimiser": run.optimiser.state_dict(),
+        "method": run.method.state_dict(),
+        "generator": run.generator.get_state(),
+        "cpu_random": torch.get_rng_state(),
+        "cuda_random": torch.cuda.get_rng_state(run.device) if run.device.type == "cuda" else None,
+    }
+
+
+def restore(run: ImageRun, captured: dict[str, Any]) -> ImageState:
+    """Bring a run, whose method has started, to a captured state, whose tensors are on the run's device."""
+    run.model.load_state_dict(captured["model"])
+    run.optimiser.load_state_dict(captured["optimiser"])
+    run.method.load_state_dict(captured["method"])
+    run.generator.set_state(captured["generator"].cpu())
+    torch.set_rng_state(captured["cpu_random"].cpu())
+    if captured["cuda_random"] is not None:
+        torch.cuda.set_rng_state(captured["cuda_random"].cpu(), run.device)
+    state = ImageState(captured["history"], captured["speed"])
+    if captured["inside"] is not None:
+        state.seconds_before = captured["inside"].pop("seconds")
+        state.inside = InsideEpoch(**captured["inside"])
+    return state

@@ -13,9 +13,8 @@ from fossil.hypergradient.functional import ModelFunction, RandomState, function
 from fossil.hypergradient.problem import BilevelProblem, Part, Vector
 from fossil.likelihood import cross_entropy
 from fossil.methods.base import Lookahead, ParameterSet, Progress
-from fossil.training.image_rows import TrainingRows
+from fossil.training.image_data import PREDICTION_BATCH, TrainingRows, autocast
 from fossil.training.image_run import ImageRun
-from fossil.training.pixels import PREDICTION_BATCH, autocast
 
 
 def make_lookahead(
@@ -43,16 +42,16 @@ def make_lookahead(
     def validation_gradient(at: Vector, size: int) -> tuple[Tensor, Vector]:
         positions, classes = run.validation
         chosen = torch.randint(len(positions), (size,), generator=run.generator).to(run.device, non_blocking=True)
-        shown = run.shown(positions[chosen])
-        found: list[Tensor] = []
+        inputs = run.pixels(positions[chosen])
+        values: list[Tensor] = []
 
         def loss(parameters: Vector) -> Tensor:
             with random_state.again(), autocast(pixels.device):
-                found.append(cross_entropy(function(parameters, shown), classes[chosen]).mean())
-            return found[-1]
+                values.append(cross_entropy(function(parameters, inputs), classes[chosen]).mean())
+            return values[-1]
 
-        slope = gradient(loss, at)
-        return found[-1].detach(), slope
+        grad = gradient(loss, at)
+        return values[-1].detach(), grad
 
     rate = run.optimiser.param_groups[0]["lr"]
     derivative = partial(per_sample_jvp, losses_at, function.parameters)
@@ -66,19 +65,19 @@ def make_problem(
     parameters: ParameterSet | None,
     curvature_samples: int | None,
 ) -> BilevelProblem:
-    """All rows, augmented anew, as functions of the head's parameters or of all, in evaluation mode."""
+    """Make the bilevel problem of all rows, augmented afresh, in evaluation mode, by all parameters or the head's."""
     run.model.eval()
     positions, classes = run.validation
-    drawn = run.drawn(rows, progress.epoch, stream=1)
+    augmentation = run.draw_augmentation(rows, progress.epoch, stream=1)
 
     def training_pixels(chosen: Tensor) -> Tensor:
-        return run.augmented(rows[chosen], drawn[chosen])
+        return run.augmented_pixels(rows[chosen], augmentation[chosen])
 
     def validation_pixels(chosen: Tensor) -> Tensor:
-        return run.shown(positions[chosen])
+        return run.pixels(positions[chosen])
 
     every = torch.arange(len(rows.target), device=run.device)
-    shown = torch.arange(len(positions), device=run.device)
+    held_out = torch.arange(len(positions), device=run.device)
     some = torch.randperm(len(every), generator=run.generator)[:curvature_samples].to(run.device)
     whole = parameters == "all"
     function = function_of(run.model, None if whole else run.model.get_classifier())
@@ -86,7 +85,7 @@ def make_problem(
     return BilevelProblem(
         function.parameters,
         parts_of(function, training_pixels, rows.target, every),
-        parts_of(function, validation_pixels, classes, shown),
+        parts_of(function, validation_pixels, classes, held_out),
         curvature=() if curvature_samples is None else parts_of(function, training_pixels, rows.target, some),
     )
 

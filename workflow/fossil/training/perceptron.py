@@ -80,9 +80,9 @@ class StackedPerceptron:
         """Compute what ``forward`` does; the next call for as many samples overwrites it."""
         return forward(self._parameters, inputs, self._workspace)
 
-    def backward(self, inputs: Tensor, outputs: Sequence[Tensor], slopes: Tensor) -> None:
+    def backward(self, inputs: Tensor, outputs: Sequence[Tensor], logit_grad: Tensor) -> None:
         """Put the gradient by the parameters into ``flat.grad``; arguments as of ``backward``."""
-        backward(self._parameters, inputs, outputs, slopes, self._workspace, into=self._gradients)
+        backward(self._parameters, inputs, outputs, logit_grad, self._workspace, into=self._gradients)
 
     def _views(self, flat: Tensor) -> list[Tensor]:
         sizes = [shape.numel() for shape in self._shapes]
@@ -124,7 +124,7 @@ def backward(
     parameters: Sequence[Tensor],
     inputs: Tensor,
     outputs: Sequence[Tensor],
-    slopes: Tensor,
+    logit_grad: Tensor,
     workspace: Workspace,
     *,
     into: Sequence[Tensor] | None = None,
@@ -136,13 +136,13 @@ def backward(
     inputs : Tensor, shape (M, n, features)
     outputs : sequence of Tensor
         What ``forward`` gave.
-    slopes : Tensor, shape (M, n, 1)
+    logit_grad : Tensor, shape (M, n, 1)
         Derivative of the sum by each logit.
     into : sequence of Tensor, or None
         Where to put the gradient; None for new tensors.
     """
     gradient = [torch.empty_like(parameter) for parameter in parameters] if into is None else into
-    for place, slope in enumerate(passed_back(parameters, outputs, slopes, workspace)):
+    for place, slope in enumerate(passed_back(parameters, outputs, logit_grad, workspace)):
         below = outputs[place - 1] if place else inputs
         matmul(below.mT, slope, gradient[2 * place])
         torch.sum(slope, 1, keepdim=True, out=gradient[2 * place + 1])
@@ -150,14 +150,14 @@ def backward(
 
 
 def passed_back(
-    parameters: Sequence[Tensor], outputs: Sequence[Tensor], slopes: Tensor, workspace: Workspace
+    parameters: Sequence[Tensor], outputs: Sequence[Tensor], logit_grad: Tensor, workspace: Workspace
 ) -> list[Tensor]:
     """Differentiate by what each layer gives before its ReLU, shape (M, n, width), from derivatives by the logits."""
-    found = [slopes]
+    found = [logit_grad]
     for place in reversed(range(1, len(outputs))):
         weight = parameters[2 * place].mT
         outer = found[0].shape[-1] == 1
-        passed = found[0] * weight if outer else workspace.product(found[0], weight, "slopes", place)
+        passed = found[0] * weight if outer else workspace.product(found[0], weight, "logit_grad", place)
         found.insert(0, torch.ops.aten.threshold_backward(passed, outputs[place - 1], 0))
     return found
 

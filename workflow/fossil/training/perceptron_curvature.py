@@ -30,9 +30,9 @@ def cross_entropy_forms(parameters: Vector, inputs: Tensor, targets: Tensor, wor
 
     def curvature(coefficients: Tensor) -> Callable[[Vector], Vector]:
         weighted = coefficients.unsqueeze(-1)
-        bends = weighted * probabilities * (1 - probabilities)
-        slopes = passed_back(parameters, outputs, weighted * errors, Workspace())
-        return lambda v: _hessian_product(parameters, inputs, outputs, slopes, bends, v, workspace)
+        hess_diag = weighted * probabilities * (1 - probabilities)
+        layer_grads = passed_back(parameters, outputs, weighted * errors, Workspace())
+        return lambda v: _hessian_product(parameters, inputs, outputs, layer_grads, hess_diag, v, workspace)
 
     def derivative(direction: Vector) -> Tensor:
         changes = logits_changes(parameters, inputs, outputs, direction, workspace)
@@ -45,28 +45,28 @@ def _hessian_product(
     parameters: Vector,
     inputs: Tensor,
     outputs: Sequence[Tensor],
-    slopes: Sequence[Tensor],
-    bends: Tensor,
+    layer_grads: Sequence[Tensor],
+    hess_diag: Tensor,
     direction: Vector,
     workspace: Workspace,
 ) -> Vector:
     """Differentiate the gradient in a direction (Pearlmutter 1994).
 
-    ``slopes`` are the first derivatives by what each layer gives before its ReLU, and ``bends``, shape (M, n, 1), the
-    second derivatives by the logits.
+    ``layer_grads`` are the first derivatives by each layer's outputs before its ReLU, and ``hess_diag``, shape
+    (M, n, 1), the second derivatives by the logits.
     """
     changes = logits_changes(parameters, inputs, outputs, direction, workspace)
-    slope_change = bends * changes[-1]
+    grad_change = hess_diag * changes[-1]
     found: list[Tensor] = []
     for place in reversed(range(len(outputs))):
         below = outputs[place - 1] if place else inputs
         by_weight = torch.empty_like(parameters[2 * place])
-        matmul(below.mT, slope_change, by_weight)
+        matmul(below.mT, grad_change, by_weight)
         if place:
-            by_weight += workspace.product(changes[place - 1].mT, slopes[place], "by weight", place)
-        found += [slope_change.sum(1, keepdim=True), by_weight]
+            by_weight += workspace.product(changes[place - 1].mT, layer_grads[place], "by weight", place)
+        found += [grad_change.sum(1, keepdim=True), by_weight]
         if place:
-            passed = workspace.product(slope_change, parameters[2 * place].mT, "slope change", place)
-            passed += workspace.product(slopes[place], direction[2 * place].mT, "slope by weight", place)
-            slope_change = torch.ops.aten.threshold_backward(passed, below, 0)
+            passed = workspace.product(grad_change, parameters[2 * place].mT, "slope change", place)
+            passed += workspace.product(layer_grads[place], direction[2 * place].mT, "slope by weight", place)
+            grad_change = torch.ops.aten.threshold_backward(passed, below, 0)
     return tuple(reversed(found))

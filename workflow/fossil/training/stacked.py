@@ -18,14 +18,13 @@ from fossil.config import SyntheticTraining
 from fossil.data.splits import Split, SyntheticData
 from fossil.difficulty import Proxy
 from fossil.difficulty import difficulty as score
-from fossil.fused_adam import FusedAdam
 from fossil.hypergradient.problem import BilevelProblem, Part, Vector
 from fossil.likelihood import cross_entropy
 from fossil.methods.base import Batch, Lookahead, Method, ParameterSet, Progress, Samples
+from fossil.training.device import method_generator
 from fossil.training.history import summarise_epoch
 from fossil.training.perceptron import StackedPerceptron, Workspace, activations, backward, forward, logits_changes
 from fossil.training.perceptron_curvature import cross_entropy_forms
-from fossil.training.randomness import method_generator
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ def train_stacked(
     )
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
     model = StackedPerceptron([train.inputs.shape[-1], *training.hidden, 1], generators, dtype=dtype)
-    optimiser = FusedAdam([model.flat], learning_rate=training.learning_rate)
+    optimiser = torch.optim.Adam([model.flat], lr=training.learning_rate, fused=True)
     run = _Run(model, optimiser, method, train, validation, generators, [method_generator(seed) for seed in seeds])
     method.start(run.method_generators, stacked=True, dtype=dtype, device=train.inputs.device)
     history: list[dict[str, Tensor]] = []
@@ -131,7 +130,7 @@ class _Run:
     """A stack in training, and what its method may ask for."""
 
     model: StackedPerceptron
-    optimiser: FusedAdam
+    optimiser: torch.optim.Adam
     method: Method
     train: _StackedSplit
     validation: _StackedSplit
@@ -215,23 +214,23 @@ class _Run:
         self, batch: Batch, inputs: Tensor, outputs: Sequence[Tensor], weights: Tensor, progress: Progress
     ) -> Tensor:
         """Take a step; returns the losses before it. Weights that a method gives at each step go into ``weights``."""
-        losses, slopes = _losses_and_slopes(self.method, batch)
-        self.method.before_step(batch, losses, self._lookahead(inputs, outputs, slopes))
+        losses, logit_grad = _losses_and_gradients(self.method, batch)
+        self.method.before_step(batch, losses, self._lookahead(inputs, outputs, logit_grad))
         if self.method.weights_each_step:
             weights.copy_(self.method.weights(batch, progress))
-        self.model.backward(inputs, outputs, _weighted(slopes, weights))
+        self.model.backward(inputs, outputs, _weighted(logit_grad, weights))
         self.optimiser.step()
         return losses
 
-    def _lookahead(self, inputs: Tensor, outputs: Sequence[Tensor], slopes: Tensor) -> Lookahead:
+    def _lookahead(self, inputs: Tensor, outputs: Sequence[Tensor], logit_grad: Tensor) -> Lookahead:
         parameters = tuple(self.model.parameters())
 
         def gradient(weights: Tensor) -> Vector:
-            return backward(parameters, inputs, outputs, _weighted(slopes, weights), self.workspace)
+            return backward(parameters, inputs, outputs, _weighted(logit_grad, weights), self.workspace)
 
         def derivative(tangent: Vector) -> Tensor:
             changes = logits_changes(parameters, inputs, outputs, tangent, self.workspace)
-            return (slopes * changes[-1]).squeeze(-1)
+            return (logit_grad * changes[-1]).squeeze(-1)
 
         def validation_gradient(at: Vector, size: int) -> tuple[Tensor, Vector]:
             count = self.validation.targets.shape[-1]
@@ -242,14 +241,15 @@ class _Run:
             errors = (found[-1].sigmoid() - targets.unsqueeze(-1)) / size
             return cross_entropy(found[-1], targets).mean(-1), backward(at, shown, found, errors, self.workspace)
 
-        return Lookahead(parameters, self.optimiser.learning_rate, gradient, derivative, validation_gradient)
+        rate = self.optimiser.param_groups[0]["lr"]
+        return Lookahead(parameters, rate, gradient, derivative, validation_gradient)
 
 
 _ROWS_OF_A_PART = 128
 _PER_SAMPLE = ("targets", "difficulty", "is_augmented", "index")
 
 
-def _losses_and_slopes(method: Method, batch: Batch) -> tuple[Tensor, Tensor]:
+def _losses_and_gradients(method: Method, batch: Batch) -> tuple[Tensor, Tensor]:
     """Losses, shape (M, n), and the derivative of each by its logit, shape (M, n, 1)."""
     if type(method).losses is Method.losses:  # of the cross-entropy it is known
         return method.losses(batch), batch.logits.sigmoid().sub_(batch.targets.unsqueeze(-1))
@@ -258,9 +258,9 @@ def _losses_and_slopes(method: Method, batch: Batch) -> tuple[Tensor, Tensor]:
     return losses.detach(), torch.autograd.grad(losses.sum(), leaf)[0]
 
 
-def _weighted(slopes: Tensor, weights: Tensor) -> Tensor:
+def _weighted(logit_grad: Tensor, weights: Tensor) -> Tensor:
     """Make of the losses' derivatives by the logits those of a batch's mean weighted loss, shape (M, n, 1)."""
-    return slopes * (weights / weights.shape[-1]).unsqueeze(-1)
+    return logit_grad * (weights / weights.shape[-1]).unsqueeze(-1)
 
 
 def _stack(splits: Sequence[Split], dtype: torch.dtype) -> _StackedSplit:

@@ -11,7 +11,7 @@ from torch import Tensor
 from fossil.methods.base import Method, Progress, Samples
 
 
-class Together(Method):
+class GroupedMethods(Method):
     """Methods that share a stack in equal parts, in order: the first has the first models, and so on.
 
     They must be of one class, train on plain cross-entropy and get their weights once an epoch; only their options

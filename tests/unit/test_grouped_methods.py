@@ -16,8 +16,8 @@ from fossil.methods.fossil import Fossil
 from fossil.methods.fossil_bilevel import FossilBilevel
 from fossil.methods.meta_weight_net import MetaWeightNet
 from fossil.methods.static import Static
+from fossil.training.grouped_methods import GroupedMethods, can_share
 from fossil.training.stacked import train_stacked
-from fossil.training.together import Together, can_share
 
 SEEDS = [3, 4]
 TRAINING = Training(hidden=[6, 5], epochs=3, batch_size=32)
@@ -32,7 +32,7 @@ def test_models_are_those_of_a_stack_of_their_own(frozen: bool) -> None:
     copies = len(methods)
     together = train_stacked(
         DATA * copies,
-        Together(methods),
+        GroupedMethods(methods),
         TRAINING,
         seeds=SEEDS * copies,
         proxy="softmax",
@@ -72,7 +72,7 @@ def test_a_failure_belongs_to_the_part_of_its_model() -> None:
 )
 def test_methods_that_cannot_share_a_stack_are_an_error(methods: list[Any]) -> None:
     with pytest.raises(ValueError, match="cannot share a stack"):
-        Together(methods)
+        GroupedMethods(methods)
 
 
 def test_methods_that_only_weigh_can_share_a_stack() -> None:
