@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,11 +17,6 @@ from fossil.data.photographs import Interpolation
 from fossil.runtime.files import atomic_path, sha256, write_json, write_parquet
 from fossil.runtime.logs import logger, say
 
-# Options of the allocator, by the numbers of malloc.h: one heap for all threads, which holds blocks of up to 4 MB and
-# keeps up to 64 MB of what is freed.
-_MALLOC_OPTIONS = {-8: 1, -3: 2**22, -1: 2**26}
-
-
 class Settings(Strict):
     """Size and resampling."""
 
@@ -35,9 +29,8 @@ def run(
 ) -> dict[str, Any]:
     """Write the array, its description (shape, resampling and hash) and a table of the photographs' properties.
 
-    The record counts images, duplicates and modes, and holds the smallest and the largest photograph by pixels.
+    Return the number of images, duplicates and modes, and the smallest and the largest photograph by pixels.
     """
-    _share_one_heap()
     table = pd.read_parquet(manifest)
     shape = [len(table), settings.size, settings.size, 3]
     with atomic_path(images) as array, atomic_path(description) as about, atomic_path(properties) as found:
@@ -54,14 +47,6 @@ def run(
         write_parquet(found, photographs)
     _report_duplicates(photographs, properties)
     return _describe(photographs)
-
-
-def _share_one_heap() -> None:
-    """Keep glibc from giving each thread a heap of its own, which would hold on to the photographs of that thread."""
-    set_option = getattr(ctypes.CDLL(None), "mallopt", None)
-    if set_option is not None:
-        for option, value in _MALLOC_OPTIONS.items():
-            set_option(option, value)
 
 
 def _augment_copies(images: NDArray[np.uint8], image_ids: Sequence[str]) -> NDArray[np.uint8]:
