@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+from pathlib import Path
+
 import pytest
 
+from fossil.config import DATASETS, DatasetName, Datasets
+from fossil.config.datasets import CustomDataset
 from fossil.design.checks import load_config
 from tests.unit.configurations import (
     complaint,
@@ -78,3 +83,14 @@ def test_weights_are_a_source_or_the_path_of_a_file(weights: str) -> None:
 
 def test_weights_that_are_neither_a_source_nor_a_safetensors_file_are_an_error() -> None:
     assert complaint(nested("images.weights", "convnext.pth")).startswith("images.weights: ")
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_every_data_set_names_a_reader_that_takes_its_options(name: DatasetName, tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text("image,label\na.png,1\nb.png,0\nc.png,0\n")
+    datasets = Datasets(custom=CustomDataset(table=tmp_path / "own.csv"))
+    reader = importlib.import_module(f"fossil.data.{datasets[name].reader}")
+    reader.Options.model_validate(datasets[name].reader_options)
+    assert callable(reader.read_manifest)
+    negative, positive = datasets[name].expected_counts()
+    assert 0 < positive < negative

@@ -13,7 +13,7 @@ if PACKAGE_ROOT not in sys.path:
     sys.path.insert(0, PACKAGE_ROOT)
 
 from fossil.claims.measured import absent_tables, measured_tables, protocols
-from fossil.config import BASELINE, DATASETS, METHODS, PHANTOM_POSITIVE, PHANTOMS, ConfigError, read_typed
+from fossil.config import BASELINE, DATASETS, METHODS, PHANTOMS, ConfigError, read_typed
 from fossil.design.comparisons import Row
 from fossil.design.checks import load_config
 from fossil.design.run_configs import job_groups, problems
@@ -67,18 +67,10 @@ def user_path(path):
     return None if path is None else path.expanduser()
 
 
-PAD_ROOT, MSLD_ROOT = (user_path(options.root) for options in (CONFIG.datasets.pad_ufes_20, CONFIG.datasets.msld_v2))
-CUSTOM_TABLE = user_path(CONFIG.datasets.custom.table)
-# Folders of the user's that data sets are in; they are only read.
-LOCAL = {"pad_ufes_20": PAD_ROOT, "msld_v2": MSLD_ROOT, "custom": CUSTOM_TABLE and CUSTOM_TABLE.parent}
-
-# An error in an input function would pass for a missing file, so these are checked here.
-if PAD_ROOT is not None and not (PAD_ROOT / "metadata.csv").is_file():
-    raise WorkflowError(f"datasets.pad_ufes_20.root: {PAD_ROOT} holds no metadata.csv; give the folder of PAD-UFES-20")
-if MSLD_ROOT is not None and not MSLD_ROOT.is_dir():
-    raise WorkflowError(f"datasets.msld_v2.root: {MSLD_ROOT} is no folder; give the folder of MSLD v2.0")
-if CUSTOM_TABLE is not None and not CUSTOM_TABLE.is_file():
-    raise WorkflowError(f"datasets.custom.table: {CUSTOM_TABLE} is no file; give a CSV file, one row an image")
+# An error in an input function would pass for a missing file, so the user's folders are checked here.
+for name in DATASETS:
+    if (problem := CONFIG.datasets[name].folder_problem()) is not None:
+        raise WorkflowError(f"datasets.{name}.{problem}")
 
 SYNTHETIC = CONFIG.synthetic
 IMAGES = CONFIG.images
@@ -179,37 +171,29 @@ def group_modules(wildcards):
 
 
 def make_manifest_settings(wildcards):
-    if wildcards.dataset in PHANTOMS:
-        return dict(reader="pad_ufes_20", options={"positive": PHANTOM_POSITIVE, "allow_missing": False})
-    chosen = getattr(CONFIG.datasets, wildcards.dataset)
-    if wildcards.dataset == "msld_v2":
-        chosen = chosen.as_constructed()
-    options = chosen.model_dump(mode="json", exclude={"root", "download", "mirror", "sha256"})
-    if wildcards.dataset == "custom":
-        options["table"] = CUSTOM_TABLE.name
-    return dict(reader=wildcards.dataset, options=options)
+    options = CONFIG.datasets[wildcards.dataset]
+    return dict(reader=options.reader, options=options.reader_options)
 
 
 def reader_modules(wildcards):
-    """Module that reads a data set's layout; phantoms have PAD-UFES-20's."""
-    return [f"fossil.data.{'pad_ufes_20' if wildcards.dataset in PHANTOMS else wildcards.dataset}"]
+    """Module that reads a data set's layout."""
+    return [f"fossil.data.{CONFIG.datasets[wildcards.dataset].reader}"]
 
 
 def is_local(dataset):
-    return LOCAL.get(dataset) is not None
+    return CONFIG.datasets[dataset].local_folder is not None
 
 
 def dataset_root(wildcards):
     """Folder that a data set's files are in."""
-    return str(LOCAL[wildcards.dataset]) if is_local(wildcards.dataset) else f"data/raw/{wildcards.dataset}"
+    return str(CONFIG.datasets[wildcards.dataset].local_folder or f"data/raw/{wildcards.dataset}")
 
 
 def dataset_files(wildcards):
     """Inputs of the manifest. Images of the pipeline count by their hash, those of the user by name and size."""
     root, name = dataset_root(wildcards), wildcards.dataset
-    tables = {name: "metadata.csv" for name in (*PHANTOMS, "pad_ufes_20")}
-    tables["custom"] = CUSTOM_TABLE and CUSTOM_TABLE.name
-    files = [str(Path(root) / tables[name])] if name in tables else []
+    metadata = CONFIG.datasets[name].metadata_file
+    files = [] if metadata is None else [str(Path(root) / metadata)]
     return files if is_local(name) else [*files, ancient(f"{root}/images"), f"data/raw/{name}.json"]
 
 
@@ -218,7 +202,8 @@ def folder_listing(wildcards):
     if not is_local(wildcards.dataset):
         return ""
     if wildcards.dataset == "custom":
-        return table_digest(CUSTOM_TABLE, CONFIG.datasets.custom.image_column)
+        options = CONFIG.datasets.custom
+        return table_digest(options.own_path, options.image_column)
     return listing_digest(Path(dataset_root(wildcards)))
 
 

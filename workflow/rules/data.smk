@@ -21,7 +21,7 @@ rule draw_phantom:
         STAGE
 
 
-if CONFIG.datasets.pad_ufes_20.download and PAD_ROOT is None:
+if CONFIG.datasets.pad_ufes_20.download and not is_local("pad_ufes_20"):
 
     rule download_pad_ufes_20:
         output:
@@ -44,7 +44,7 @@ if CONFIG.datasets.pad_ufes_20.download and PAD_ROOT is None:
             STAGE
 
 
-if CONFIG.datasets.msld_v2.download and MSLD_ROOT is None:
+if CONFIG.datasets.msld_v2.download and not is_local("msld_v2"):
 
     rule download_msld_v2:
         output:

@@ -4,7 +4,8 @@
 # Studies whose numbers tell versions apart: the first synthetic one and those on images.
 HEADLINE_STUDIES = [*list(SYNTHETIC_STUDIES)[:1], *IMAGE_STUDIES]
 # Files and folders of the user's, and data sets that come from such.
-OWN_FILES = [str(place) for place in (PAD_ROOT, MSLD_ROOT, CUSTOM_TABLE, weights_file([])) if place]
+OWN_FILES = [str(CONFIG.datasets[name].own_path) for name in DATASETS if CONFIG.datasets[name].own_path]
+OWN_FILES += [str(place) for place in [weights_file([])] if place]
 OWN_DATA = [name for name in IMAGE_DATASETS if is_local(name)]
 
 

@@ -15,11 +15,9 @@ from pydantic import Field, model_validator
 from fossil.config import checks
 from fossil.config.datasets import (
     DATASETS,
-    PHANTOM_POSITIVE,
     PHANTOMS,
     DatasetName,
     Datasets,
-    PadUfes20Dataset,
     PhantomDataset,
 )
 from fossil.config.methods import (
@@ -69,7 +67,6 @@ __all__ = [
     "PACKAGED_BACKBONES",
     "PAPER_SEEDS",
     "PHANTOMS",
-    "PHANTOM_POSITIVE",
     "Augmentation",
     "AugmentationPolicy",
     "BilevelOptions",
@@ -88,7 +85,6 @@ __all__ = [
     "MetaWeightNetOptions",
     "MethodEntry",
     "NoOptions",
-    "PadUfes20Dataset",
     "PhantomDataset",
     "Proxy",
     "Publishing",
@@ -168,8 +164,7 @@ class Config(Strict):
     @property
     def image_folds(self) -> int:
         """Number of divisions of the image study's data set; a split column of one's own gives one."""
-        given = self.image_dataset == "custom" and self.datasets.custom.split_column is not None
-        return 1 if given else self.images.folds
+        return 1 if self.datasets[self.image_dataset].has_split else self.images.folds
 
     @property
     def trial_folds(self) -> int:

@@ -99,9 +99,8 @@ def dataset_problems(datasets: Datasets, study: ImageStudy) -> list[str]:
     if study.dataset == "phantom_external":
         return ["images.dataset: phantom_external is what models are tried on, and not trained on; take phantom"]
     found = datasets.available()
-    needs = {"pad_ufes_20": "root or download", "msld_v2": "root or download", "custom": "table"}
     if study.dataset is not None and study.dataset not in found:
-        return [f"images.dataset: {study.dataset} needs datasets.{study.dataset}.{needs[study.dataset]}"]
+        return [f"images.dataset: {study.dataset} needs datasets.{study.dataset}.{datasets[study.dataset].needs}"]
     if study.dataset == "msld_v2" and datasets.msld_v2.construction == "paper":
         return [
             "images.dataset: msld_v2 is trained on with datasets.msld_v2.construction: originals only; the augmented "

@@ -1,9 +1,13 @@
-"""The data sets of images: where they come from, and which class is positive."""
+"""The image data sets: their keys, and all that the workflow must know of each.
+
+A new data set is a subclass of :class:`ImageDataset`, a field in :class:`Datasets`, and a reader in ``fossil.data``.
+"""
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PositiveInt
 
@@ -11,24 +15,87 @@ from fossil.config.strict import Probability, Seed, Strict
 
 DatasetName = Literal["phantom", "phantom_external", "pad_ufes_20", "msld_v2", "custom"]
 
-DATASETS: dict[str, str] = {
-    "phantom": "Phantom data (drawn by the pipeline, no patients)",
-    "phantom_external": "Phantom data of another look (drawn by the pipeline, no patients)",
-    "pad_ufes_20": "PAD-UFES-20",
-    "msld_v2": "MSLD v2.0",
-    "custom": "Own data",
-}
-"""How the data sets are called in print."""
 
-PHANTOMS: tuple[DatasetName, ...] = ("phantom", "phantom_external")
-"""The data sets that the pipeline draws."""
+class ImageDataset(Strict):
+    """What every image data set tells the workflow.
 
-PHANTOM_POSITIVE = ["MALIGNANT"]
-"""Diagnosis of the phantom's positive class."""
+    Attributes
+    ----------
+    label : str
+        The data set's name in print.
+    reader : str
+        Module of ``fossil.data`` that reads its layout.
+    needs : str
+        Keys, one of which makes it available.
+    metadata_name : str, optional
+        File in its folder that lists the images; None where the folders' names do.
+    is_drawn, is_external : bool
+        Whether the pipeline draws it, and whether models are only tried on it unless ``images.dataset`` names it.
+    """
+
+    label: ClassVar[str]
+    reader: ClassVar[str]
+    needs: ClassVar[str] = "root or download"
+    metadata_name: ClassVar[str | None] = None
+    is_drawn: ClassVar[bool] = False
+    is_external: ClassVar[bool] = False
+
+    @property
+    def is_available(self) -> bool:
+        """Whether the configuration names its folder or asks for its download."""
+        return self.local_folder is not None or bool(getattr(self, "download", False))
+
+    @property
+    def own_path(self) -> Path | None:
+        """The user's folder or file that the configuration names; None where the images are drawn or downloaded."""
+        root: Path | None = getattr(self, "root", None)
+        return None if root is None else root.expanduser()
+
+    @property
+    def local_folder(self) -> Path | None:
+        """The user's folder, which is only read."""
+        return self.own_path
+
+    @property
+    def metadata_file(self) -> str | None:
+        """Name of the file in its folder that lists the images."""
+        return self.metadata_name
+
+    @property
+    def has_split(self) -> bool:
+        """Whether a column of the data set takes the place of folds."""
+        return False
+
+    @property
+    def description(self) -> str:
+        """The data set and its positive classes: the start of the caption of its table."""
+        return f"{self.label}, positive: {', '.join(self.reader_options['positive'])}"
+
+    @property
+    def reader_options(self) -> dict[str, Any]:
+        """Options of the reader: all keys but those that say where the files come from."""
+        return self.model_dump(mode="json", exclude={"root", "download", "mirror", "sha256"})
+
+    def expected_counts(self) -> tuple[float, float]:
+        """Return the numbers of negative and of positive images, as far as they are known without the images."""
+        raise NotImplementedError
+
+    def folder_problem(self) -> str | None:
+        """Return what is wrong with the user's folder, beginning with the key, or None."""
+        folder = self.local_folder
+        if folder is None or (folder / (self.metadata_name or "")).exists():
+            return None
+        missing = f"holds no {self.metadata_name}" if self.metadata_name else "is no folder"
+        return f"root: {folder} {missing}; give the folder of {self.label}"
 
 
-class PhantomDataset(Strict):
+class PhantomDataset(ImageDataset):
     """Lesion-like images drawn by the pipeline. They stand in for photographs and show nothing about patients."""
+
+    label = "Phantom data (drawn by the pipeline, no patients)"
+    reader = "pad_ufes_20"  # whose layout they are drawn in
+    metadata_name = "metadata.csv"
+    is_drawn = True
 
     images: Annotated[int, Field(ge=60)] = Field(600, description="Images.")
     size: Annotated[int, Field(ge=32)] = Field(64, description="Height and width in pixels.")
@@ -41,17 +108,41 @@ class PhantomDataset(Strict):
         "light, less contrast, more blur. 0: not at all.",
     )
 
+    @property
+    def is_available(self) -> bool:
+        return True
+
+    @property
+    def description(self) -> str:
+        return self.label
+
+    @property
+    def reader_options(self) -> dict[str, Any]:
+        return {"positive": ["MALIGNANT"], "allow_missing": False}
+
+    def expected_counts(self) -> tuple[float, float]:
+        positive = round(self.images / (1 + self.imbalance_ratio))
+        return self.images - positive, positive
+
 
 class ExternalPhantomDataset(PhantomDataset):
     """A second phantom of another look, which models that were trained on the first are tried on."""
+
+    label = "Phantom data of another look (drawn by the pipeline, no patients)"
+    is_external = True
 
     images: Annotated[int, Field(ge=60)] = Field(300, description="Images.")
     seed: Seed = Field(20261, description="Seed of the drawing.")
     shift: Probability = Field(0.5, description="How far skin and camera are from those of the first phantom.")
 
 
-class PadUfes20Dataset(Strict):
+class PadUfes20Dataset(ImageDataset):
     """PAD-UFES-20 (Pacheco et al. 2020): metadata.csv and the images, in a local folder or downloaded."""
+
+    label = "PAD-UFES-20"
+    reader = "pad_ufes_20"
+    metadata_name = "metadata.csv"
+    published_counts: ClassVar = {"BCC": 845, "ACK": 730, "NEV": 244, "SEK": 235, "SCC": 192, "MEL": 52}
 
     root: Path | None = Field(
         None,
@@ -68,9 +159,24 @@ class PadUfes20Dataset(Strict):
         False, description="Leave out rows whose image is missing, and report how many; otherwise an error."
     )
 
+    def expected_counts(self) -> tuple[float, float]:
+        return _split_counts(self.published_counts, self.positive)
 
-class MsldV2Dataset(Strict):
+
+class MsldV2Dataset(ImageDataset):
     """MSLD v2.0 (mpox skin lesions): its folders of folds, in a local folder or downloaded."""
+
+    label = "MSLD v2.0"
+    reader = "msld_v2"
+    is_external = True
+    published_counts: ClassVar = {
+        "Monkeypox": 284,
+        "Chickenpox": 75,
+        "Measles": 55,
+        "Cowpox": 66,
+        "HFMD": 161,
+        "Healthy": 114,
+    }
 
     root: Path | None = Field(
         None,
@@ -99,15 +205,29 @@ class MsldV2Dataset(Strict):
         False, description="Accept a folder that lacks some of the six classes; otherwise an error."
     )
 
-    def as_constructed(self) -> Self:
-        """Set what the other construction goes by to its default: it changes nothing of this one."""
+    @property
+    def description(self) -> str:
+        return f"{self.label}, construction {self.construction}, positive: {', '.join(self.positive)}"
+
+    @property
+    def reader_options(self) -> dict[str, Any]:
+        """Options of the reader; those of the other construction have their defaults, since they change nothing."""
         unused = {"originals": ("paper_positive", "paper_negative"), "paper": ("imbalance_ratio",)}[self.construction]
-        defaults = {name: type(self).model_fields[name].default for name in unused}
-        return self.model_copy(update=defaults)
+        return super().reader_options | {name: type(self).model_fields[name].default for name in unused}
+
+    def expected_counts(self) -> tuple[float, float]:
+        if self.construction == "paper":
+            return self.paper_negative, self.paper_positive
+        negative, positive = _split_counts(self.published_counts, self.positive)
+        return negative, min(positive, negative / self.imbalance_ratio)
 
 
-class CustomDataset(Strict):
+class CustomDataset(ImageDataset):
     """Images of your own, listed in a CSV file."""
+
+    label = "Own data"
+    reader = "custom"
+    needs = "table"
 
     table: Path | None = Field(
         None,
@@ -127,6 +247,39 @@ class CustomDataset(Strict):
     )
     positive: list[str] = Field(["1"], description="Classes of the positive class.", min_length=1)
 
+    @property
+    def own_path(self) -> Path | None:
+        return None if self.table is None else self.table.expanduser()
+
+    @property
+    def local_folder(self) -> Path | None:
+        return self.own_path and self.own_path.parent
+
+    @property
+    def metadata_file(self) -> str | None:
+        return self.own_path and self.own_path.name
+
+    @property
+    def has_split(self) -> bool:
+        return self.split_column is not None
+
+    @property
+    def reader_options(self) -> dict[str, Any]:
+        return super().reader_options | {"table": self.metadata_file}
+
+    def expected_counts(self) -> tuple[float, float]:
+        if self.own_path is None:
+            return 0, 0
+        with self.own_path.open(newline="", encoding="utf-8-sig") as file:
+            labels = [row.get(self.label_column) for row in csv.DictReader(file)]
+        positive = sum(label in self.positive for label in labels)
+        return len(labels) - positive, positive
+
+    def folder_problem(self) -> str | None:
+        if self.own_path is None or self.own_path.is_file():
+            return None
+        return f"table: {self.own_path} is no file; give a CSV file, one row per image"
+
 
 class Datasets(Strict):
     """Image data sets. images.dataset says which one the image study takes."""
@@ -137,12 +290,31 @@ class Datasets(Strict):
     msld_v2: MsldV2Dataset = MsldV2Dataset()
     custom: CustomDataset = CustomDataset()
 
+    def __getitem__(self, name: DatasetName) -> ImageDataset:
+        options: ImageDataset = getattr(self, name)
+        return options
+
     def available(self) -> list[DatasetName]:
-        """Name the data sets that are there or can be made; phantoms always can."""
-        msld = self.msld_v2.root is not None or self.msld_v2.download
-        return [*PHANTOMS, *self.photographs(), *(["msld_v2"] if msld else [])]
+        """Return the data sets that are in a folder, downloaded or drawn."""
+        return [name for name in DATASETS if self[name].is_available]
 
     def photographs(self) -> list[DatasetName]:
-        """Name the data sets of photographs that are there to train on, where images.dataset names none."""
-        pad = self.pad_ufes_20.root is not None or self.pad_ufes_20.download
-        return [*(["pad_ufes_20"] if pad else []), *(["custom"] if self.custom.table is not None else [])]
+        """Return the available data sets of photographs to train on, where images.dataset names none."""
+        return [name for name in self.available() if not (self[name].is_drawn or self[name].is_external)]
+
+
+def _split_counts(counts: dict[str, int], positive: list[str]) -> tuple[int, int]:
+    """Return the numbers of images outside and inside the positive classes."""
+    inside = sum(counts.get(name, 0) for name in positive)
+    return sum(counts.values()) - inside, inside
+
+
+_CLASSES: dict[DatasetName, type[ImageDataset]] = {
+    name: type(field.default) for name, field in Datasets.model_fields.items()
+}
+
+DATASETS: dict[DatasetName, str] = {name: options.label for name, options in _CLASSES.items()}
+"""How the data sets are called in print."""
+
+PHANTOMS: tuple[DatasetName, ...] = tuple(name for name, options in _CLASSES.items() if options.is_drawn)
+"""The data sets that the pipeline draws."""

@@ -5,23 +5,17 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fossil.config import BASELINE, METHODS
 from fossil.design.image_studies import image_studies, trials
 
 if TYPE_CHECKING:
     from fossil.config import Config, DatasetName
-
-PAD_UFES_20_COUNTS = {"BCC": 845, "ACK": 730, "NEV": 244, "SEK": 235, "SCC": 192, "MEL": 52}
-"""Images of each diagnosis (Pacheco et al. 2020)."""
-
-MSLD_V2_COUNTS = {"Monkeypox": 284, "Chickenpox": 75, "Measles": 55, "Cowpox": 66, "HFMD": 161, "Healthy": 114}
-"""Originals of each class, counted in the data set's folders."""
 
 _START_SECONDS = 6.0
 """What a training takes on top of its epochs, at most, as the benchmark ``job`` measures it."""
@@ -102,7 +96,7 @@ def class_counts(config: Config, dataset: DatasetName, *, processed: Path) -> tu
     counts = json.loads(record.read_text()).get("class_counts") if record.exists() else None
     if counts is not None:
         return counts[0], counts[1]
-    return _EXPECTED[dataset](getattr(config.datasets, dataset))
+    return config.datasets[dataset].expected_counts()
 
 
 def measured_speeds(config: Config, *, results: Path) -> list[Speed]:
@@ -171,40 +165,6 @@ def _scorers(config: Config) -> list[tuple[str, str, int]]:
     looks = any(METHODS[method].uses_difficulty for method in config.images.methods)
     frozen = looks and config.images.difficulty_source == "frozen"
     return [("erm", BASELINE, config.images.difficulty_seed)] if frozen else []
-
-
-def _of_pad(options: Any) -> tuple[float, float]:
-    positive = sum(PAD_UFES_20_COUNTS.get(name, 0) for name in options.positive)
-    return sum(PAD_UFES_20_COUNTS.values()) - positive, positive
-
-
-def _of_msld(options: Any) -> tuple[float, float]:
-    if options.construction == "paper":
-        return options.paper_negative, options.paper_positive
-    positive = sum(MSLD_V2_COUNTS.get(name, 0) for name in options.positive)
-    negative = sum(MSLD_V2_COUNTS.values()) - positive
-    return negative, min(positive, negative / options.imbalance_ratio)
-
-
-def _of_phantom(options: Any) -> tuple[float, float]:
-    positive = round(options.images / (1 + options.imbalance_ratio))
-    return options.images - positive, positive
-
-
-def _of_custom(options: Any) -> tuple[float, float]:
-    with options.table.expanduser().open(newline="", encoding="utf-8-sig") as file:
-        labels = [row.get(options.label_column) for row in csv.DictReader(file)]
-    positive = sum(label in options.positive for label in labels)
-    return len(labels) - positive, positive
-
-
-_EXPECTED: dict[str, Callable[[Any], tuple[float, float]]] = {
-    "phantom": _of_phantom,
-    "phantom_external": _of_phantom,
-    "pad_ufes_20": _of_pad,
-    "msld_v2": _of_msld,
-    "custom": _of_custom,
-}
 
 
 def _millions(images: Iterator[float]) -> str:

@@ -67,11 +67,7 @@ class Experiment:
 
 def dataset_description(config: Config, dataset: DatasetName) -> str:
     """Describe a data set: the start of the caption of its table."""
-    if dataset in PHANTOMS:
-        return DATASETS[dataset]
-    options = getattr(config.datasets, dataset)
-    built = f", construction {options.construction}" if dataset == "msld_v2" else ""
-    return f"{DATASETS[dataset]}{built}, positive: {', '.join(options.positive)}"
+    return config.datasets[dataset].description
 
 
 def one_row_per_method(block: Block) -> Block:

@@ -17,6 +17,7 @@ from fossil.data.photographs import Interpolation
 from fossil.runtime.files import atomic_path, sha256, write_json, write_parquet
 from fossil.runtime.logs import logger, say
 
+
 class Settings(Strict):
     """Size and resampling."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from fossil.config import Strict
+from fossil.config.strict import Name, Strict
 from fossil.runtime.files import write_parquet
 from fossil.runtime.logs import logger, say
 
@@ -14,12 +14,12 @@ from fossil.runtime.logs import logger, say
 class Settings(Strict):
     """The module of ``fossil.data`` that reads the data set's layout, and its options."""
 
-    reader: Literal["pad_ufes_20", "msld_v2", "custom"]
+    reader: Name
     options: dict[str, Any]
 
 
 def run(settings: Settings, *, root: Path, manifest: Path) -> dict[str, Any]:
-    """Write the manifest of the data set in a folder; the record says what a reader should know of it."""
+    """Write the manifest of the data set in a folder; return what a reader should know of it."""
     reader = importlib.import_module(f"fossil.data.{settings.reader}")
     found = reader.read_manifest(root, reader.Options.model_validate(settings.options))
     if missing := found.facts.get("missing_images"):
