@@ -36,7 +36,6 @@ report:
 
 
 include: "workflow/rules/common.smk"
-include: "workflow/rules/common_images.smk"
 include: "workflow/rules/common_paper.smk"
 include: "workflow/rules/common_cluster.smk"
 include: "workflow/rules/synthetic.smk"

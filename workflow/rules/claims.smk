@@ -1,11 +1,11 @@
 # What the paper claims, against what came out and against the paper itself.
 
 # Only images of the paper's own data set can tell of its claims: the ledger does not wait for others.
-CLAIMED_IMAGES = DATASET == "pad_ufes_20"
+CLAIMED_IMAGES = IMAGES.dataset == "pad_ufes_20"
 CLAIMED_STUDIES = {
     name: table.study
     for name, table in TABLES.items()
-    if table.printed and (table.study in SYNTHETIC_STUDIES or CLAIMED_IMAGES)
+    if table.printed and (table.study in SYNTHETIC.studies or CLAIMED_IMAGES)
 }
 CLAIMED_TABLES = measured_tables(CONFIG, CLAIMED_STUDIES, BLOCKS)
 CLAIMED_SEARCH = bool(SEARCH_TABLES) and CLAIMED_IMAGES
@@ -21,7 +21,7 @@ rule judge_claims:
             "results/metrics/{study}.parquet",
             study=[
                 *dict.fromkeys(CLAIMED_STUDIES.values()),
-                *([f"{DATASET}-trials"] * CLAIMED_SEARCH),
+                *([f"{IMAGES.dataset}-trials"] * CLAIMED_SEARCH),
             ],
         ),
         theory="results/theory.csv",

@@ -5,7 +5,7 @@ from fossil.runtime.slurm import cancel_jobs_of_killed_runs
 
 # What a job that trains or applies a model of images asks for: on a cluster a GPU, in whatever form, and everywhere the
 # device, which the jobs of one submission take in turn.
-GPU = {"gpu": 0 if IMAGES.training.accelerator == "cpu" else 1, "device": 1}
+GPU = {"gpu": 0 if CONFIG.images.training.accelerator == "cpu" else 1, "device": 1}
 
 # Jobs of this run take its name from here, submitted ones included: one that failed by an error of its own ends at once when it is tried again.
 if workflow.is_main_process:

@@ -1,10 +1,11 @@
 # Helpers of the rules of the whole run: the tables and figures that its document shows and that its summary is made of.
 
 from fossil.evaluation.records import Trainings
+from fossil.pipeline.files import existing
 from fossil.reporting.captions import caption_name
 
 # Names in results/tables and results/figures. What is not named in a section of the document comes into one of its own.
-PAPER_TABLES = [*SYNTHETIC_STUDIES, *IMAGE_TABLES, "operating-point", *SEARCH_TABLES, *REPORTED, *SCORED, "env"]
+PAPER_TABLES = [*SYNTHETIC.studies, *IMAGE_TABLES, "operating-point", *SEARCH_TABLES, *REPORTED, *SCORED, "env"]
 PAPER_FIGURES = [*FIGURES, *REPORTED]
 # Files below results on the paper's claims, where some job writes them.
 CLAIMS_TEX = ["claims.tex"]
@@ -16,9 +17,9 @@ SUMMARY = Path("results/summary.md")
 
 def category_of(study):
     """Category of the report that a study's results stand in."""
-    if study in SYNTHETIC_STUDIES:
+    if study in SYNTHETIC.studies:
         return "Synthetic study"
-    if study in IMAGE_STUDIES and study != INTERNAL:
+    if study in IMAGES.studies and study != IMAGES.internal:
         return "External validation"
     return "Theory" if study == "theory" else "Image study"
 
@@ -47,12 +48,12 @@ def table_data(name):
     """Image data sets that a table is made of, those that its models were trained on included."""
     if name in TABLES:
         study = TABLES[name].study
-        found = [study_dataset(study)] if study in IMAGE_STUDIES else []
-        return [*found, DATASET] if study.endswith("-transfer") else found
+        found = [IMAGES.dataset_of(study)] if study in IMAGES.studies else []
+        return [*found, IMAGES.dataset] if study.endswith("-transfer") else found
     if name == "msld-statistics":
-        return [EXTERNAL, DATASET]
+        return [IMAGES.external, IMAGES.dataset]
     if name in ("operating-point", *SEARCH_TABLES):
-        return [DATASET]
+        return [IMAGES.dataset]
     return [(REPORTED | SCORED)[name]] if name in REPORTED or name in SCORED else []
 
 
@@ -66,15 +67,15 @@ PAGES = {
 
 def category_texts():
     """What each category of the report holds, of those that this run has."""
-    tuned = any(row.variant in (*SEARCHED, "printed") for row in IMAGE_STUDIES[INTERNAL][0].rows)
-    external = [f"{EXTERNAL}-transfer" in IMAGE_STUDIES and "the same models"]
-    external += [f"{EXTERNAL}-refit" in IMAGE_STUDIES and "models trained there"]
+    tuned = any(row.variant in (*SEARCHED, "printed") for row in IMAGES.rows(IMAGES.internal))
+    external = [f"{IMAGES.external}-transfer" in IMAGES.studies and "the same models"]
+    external += [f"{IMAGES.external}-refit" in IMAGES.studies and "models trained there"]
     texts = {
         "Claims": "what the paper says, against what was found",
         "Theory": "its statements, checked",
         "Synthetic study": "every method on generated data",
-        "Image study": f"every method on {DATASETS[DATASET]}, as configured{' and tuned' if tuned else ''}",
-        "External validation": f"{DATASETS.get(EXTERNAL)}: {' and '.join(filter(None, external))}",
+        "Image study": f"every method on {DATASETS[IMAGES.dataset]}, as configured{' and tuned' if tuned else ''}",
+        "External validation": f"{DATASETS.get(IMAGES.external)}: {' and '.join(filter(None, external))}",
         "Data": "classes, folds, difficulty",
         "Provenance": "every run, and the machines",
     }
@@ -104,33 +105,41 @@ def figure_captions(wildcards):
 
 def scoring_groups(dataset, names):
     """The ERM of every fold of a data set that scores difficulty, where there is one and it is no row of a study."""
-    scores = FROZEN or (dataset == DATASET and "msld-statistics" in SCORED)
-    erm, seed = f"erm-{BASELINE}", IMAGES.difficulty_seed
-    if not scores or (erm in names and seed in IMAGES.seeds):
+    scores = IMAGES.scores_difficulty or (dataset == IMAGES.dataset and "msld-statistics" in SCORED)
+    erm, seed = f"erm-{BASELINE}", CONFIG.images.difficulty_seed
+    if not scores or (erm in names and seed in CONFIG.images.seeds):
         return []
-    return [{"folder": f"{dataset}/runs", "names": [erm], "folds": folds_of(dataset), "seeds": [seed]}]
+    return [{"folder": f"{dataset}/runs", "names": [erm], "folds": IMAGES.folds_of(dataset), "seeds": [seed]}]
 
 
 def training_groups():
     """Folders of all trainings of the run: names, and folds and seeds where there are such."""
-    groups = [{"folder": "synthetic", "names": list(JOB_GROUPS)}]
-    for study, blocks in IMAGE_STUDIES.items():
+    groups = [{"folder": "synthetic", "names": list(SYNTHETIC.groups)}]
+    for study, blocks in IMAGES.studies.items():
         if not study.endswith("-transfer"):
-            dataset = study_dataset(study)
+            dataset = IMAGES.dataset_of(study)
             names = [f"{row.method}-{row.variant}" for row in blocks[0].rows]
             groups += [
-                {"folder": f"{dataset}/runs", "names": names, "folds": folds_of(dataset), "seeds": IMAGES.seeds},
+                {
+                    "folder": f"{dataset}/runs",
+                    "names": names,
+                    "folds": IMAGES.folds_of(dataset),
+                    "seeds": CONFIG.images.seeds,
+                },
                 *scoring_groups(dataset, names),
             ]
-    names = [f"{row.method}-{row.variant}" for row in trial_rows()]
-    folder = f"{DATASET}/trials"
-    return [*groups, {"folder": folder, "names": names, "folds": CONFIG.trial_folds, "seeds": IMAGES.tuning.seeds}]
+    names = [f"{row.method}-{row.variant}" for row in IMAGES.trial_rows]
+    folder = f"{IMAGES.dataset}/trials"
+    return [
+        *groups,
+        {"folder": folder, "names": names, "folds": CONFIG.trial_folds, "seeds": CONFIG.images.tuning.seeds},
+    ]
 
 
 def training_records(wildcards):
     """The record of every training; with allow_missing_runs of those that are there."""
     groups = map(Trainings.model_validate, training_groups())
-    return existing([str(path) for group in groups for path in group.records(Path("results"))])
+    return existing([str(path) for group in groups for path in group.records(Path("results"))], config=CONFIG)
 
 
 def write_paper_settings(wildcards):
@@ -163,9 +172,9 @@ def summarise_results_settings(wildcards):
     return dict(
         facts=list(study_facts(CONFIG).items()),
         warning=PHANTOM_SENTENCE if is_drawn(CONFIG) else "",
-        headline=f"imbalance ratio {SYNTHETIC.scenarios[HEADLINE].imbalance_ratio:g}:1",
-        drawn=DATASET in PHANTOMS,
-        reference=SYNTHETIC.reference,
+        headline=f"imbalance ratio {CONFIG.synthetic.scenarios[HEADLINE].imbalance_ratio:g}:1",
+        drawn=IMAGES.dataset in PHANTOMS,
+        reference=CONFIG.synthetic.reference,
     )
 
 
@@ -189,9 +198,9 @@ def judge_claims_settings(wildcards):
         tables=CLAIMED_TABLES,
         absent=absent_tables(CONFIG),
         protocols=protocols(CONFIG, CLAIMED_TABLES, searched=CLAIMED_SEARCH),
-        searches=[described_search(CONFIG, method) for method in TRIALS if CLAIMED_SEARCH],
-        trials=f"{DATASET}-trials" if CLAIMED_SEARCH else "",
-        statistics=TESTS,
+        searches=[described_search(CONFIG, method) for method in IMAGES.trials if CLAIMED_SEARCH],
+        trials=f"{IMAGES.dataset}-trials" if CLAIMED_SEARCH else "",
+        statistics=EVALUATION.tests,
     )
 
 
@@ -209,3 +218,15 @@ def publish_settings(wildcards):
         ],
         allow_uncommitted=CONFIG.publish.allow_uncommitted,
     )
+
+
+def results_folder(wildcards):
+    return {"results": "results"}
+
+
+def pages_folders(wildcards):
+    return {"results": "results", "pages": "results/pages"}
+
+
+def publish_paths(wildcards):
+    return {"results": "results", "lock": "envs/requirements.lock"}

@@ -21,7 +21,7 @@ rule draw_phantom:
         STAGE
 
 
-if CONFIG.datasets.pad_ufes_20.download and not is_local("pad_ufes_20"):
+if DATA.is_downloaded("pad_ufes_20"):
 
     rule download_pad_ufes_20:
         output:
@@ -44,7 +44,7 @@ if CONFIG.datasets.pad_ufes_20.download and not is_local("pad_ufes_20"):
             STAGE
 
 
-if CONFIG.datasets.msld_v2.download and not is_local("msld_v2"):
+if DATA.is_downloaded("msld_v2"):
 
     rule download_msld_v2:
         output:
@@ -66,7 +66,7 @@ if CONFIG.datasets.msld_v2.download and not is_local("msld_v2"):
 
 rule fetch_weights:
     input:
-        file=weights_file,
+        file=IMAGES.weights_file,
     output:
         weights="data/raw/weights/{backbone}.safetensors",
         description="data/raw/weights/{backbone}.json",
@@ -74,14 +74,15 @@ rule fetch_weights:
         "results/logs/fetch_weights-{backbone}.log",
     localrule: True
     params:
-        **stage("fetch_weights", fetch_weights_settings, digest=False),
+        **stage("fetch_weights", IMAGES.weights_settings, digest=False),
     shell:
         STAGE
 
 
 rule make_manifest:
     input:
-        dataset_files,
+        DATA.described_files,
+        ancient(DATA.image_folders),
     output:
         manifest="data/processed/{dataset}/manifest.parquet",
         record="data/processed/{dataset}/manifest.json",
@@ -90,9 +91,9 @@ rule make_manifest:
     resources:
         **scaled(mem_mb=2000, runtime=60),
     params:
-        **stage("make_manifest", make_manifest_settings, modules=reader_modules, paths=root_path),
-        root=dataset_root,
-        listing=folder_listing,
+        **stage("make_manifest", DATA.manifest_settings, modules=DATA.reader_modules, paths=DATA.root_option),
+        root=DATA.root,
+        listing=DATA.listing,
     shell:
         STAGE
 
@@ -110,8 +111,8 @@ rule decode_images:
     resources:
         **scaled(mem_mb=2000, runtime=60),
     params:
-        **stage("decode_images", decode_images_settings, paths=root_path),
-        root=dataset_root,
+        **stage("decode_images", IMAGES.decoding_settings, paths=DATA.root_option),
+        root=DATA.root,
     shell:
         STAGE
 
@@ -119,13 +120,13 @@ rule decode_images:
 rule make_folds:
     input:
         manifest="data/processed/{dataset}/manifest.parquet",
-        properties=f"data/processed/{{dataset}}/images-{IMAGES.training.size}.parquet",
+        properties=IMAGES.properties,
     output:
         folds="data/processed/{dataset}/folds.parquet",
     log:
         "results/logs/make_folds-{dataset}.log",
     localrule: True
     params:
-        **stage("make_folds", make_folds_settings),
+        **stage("make_folds", IMAGES.folds_settings),
     shell:
         STAGE

@@ -3,50 +3,50 @@
 
 rule collect_stacked:
     input:
-        study_runs,
-        records=study_records,
+        SYNTHETIC.study_runs,
+        records=SYNTHETIC.study_records,
     output:
         metrics="results/metrics/{study}.parquet",
     log:
         "results/logs/collect_stacked-{study}.log",
     wildcard_constraints:
-        study=one_of(SYNTHETIC_STUDIES),
+        study=one_of(SYNTHETIC.studies),
     localrule: True
     params:
-        **stage("collect_stacked", collect_stacked_settings),
+        **stage("collect_stacked", EVALUATION.stacked_settings),
     shell:
         STAGE
 
 
 rule collect_folds:
     input:
-        fold_runs,
+        IMAGES.study_runs,
     output:
         metrics="results/metrics/{study}.parquet",
     log:
         "results/logs/collect_folds-{study}.log",
     wildcard_constraints:
-        study=one_of(name for name in IMAGE_STUDIES if not name.endswith("-transfer")),
+        study=one_of(name for name in IMAGES.studies if not name.endswith("-transfer")),
     localrule: True
     params:
-        **stage("collect_folds", collect_folds_settings, paths=runs_folder),
+        **stage("collect_folds", EVALUATION.folds_settings, paths=EVALUATION.runs_option),
     shell:
         STAGE
 
 
 rule measure_operating_points:
     input:
-        runs_in_folds(INTERNAL),
+        IMAGES.runs(IMAGES.internal),
     output:
-        metrics=f"results/metrics/{OPERATING_POINTS}.parquet",
+        metrics=f"results/metrics/{IMAGES.operating_points}.parquet",
     log:
         "results/logs/measure_operating_points.log",
     localrule: True
     params:
         **stage(
             "measure_operating_points",
-            operating_points_settings,
-            paths=lambda wildcards: {"runs": f"results/{DATASET}/runs"},
+            EVALUATION.operating_point_settings,
+            paths=lambda wildcards: {"runs": IMAGES.training_folder},
         ),
     shell:
         STAGE
@@ -54,31 +54,33 @@ rule measure_operating_points:
 
 rule collect_trials:
     input:
-        trial_runs,
+        IMAGES.trial_runs(),
     output:
-        metrics=f"results/metrics/{DATASET}-trials.parquet",
+        metrics=f"results/metrics/{IMAGES.dataset}-trials.parquet",
     log:
         "results/logs/collect_trials.log",
     localrule: True
     params:
-        **stage("collect_folds", collect_trials_settings, paths=trials_folder),
+        **stage("collect_folds", EVALUATION.trial_settings, paths=lambda wildcards: {"runs": IMAGES.trials_folder}),
     shell:
         STAGE
 
 
 rule collect_transfer:
     input:
-        external_runs,
-        internal=f"results/metrics/{INTERNAL}.parquet",
+        IMAGES.external_runs,
+        internal=f"results/metrics/{IMAGES.internal}.parquet",
     output:
         metrics="results/metrics/{study}.parquet",
     log:
         "results/logs/collect_transfer-{study}.log",
     wildcard_constraints:
-        study=one_of(name for name in IMAGE_STUDIES if name.endswith("-transfer")),
+        study=one_of(name for name in IMAGES.studies if name.endswith("-transfer")),
     localrule: True
     params:
-        **stage("collect_transfer", collect_transfer_settings, paths=transfer_folder),
+        **stage(
+            "collect_transfer", EVALUATION.transfer_settings, paths=lambda wildcards: {"runs": IMAGES.transfer_folder}
+        ),
     shell:
         STAGE
 
@@ -92,7 +94,7 @@ rule compare_methods:
         "results/logs/compare_methods-{study}.log",
     localrule: True
     params:
-        **stage("compare_methods", compare_methods_settings),
+        **stage("compare_methods", EVALUATION.comparison_settings),
     shell:
         STAGE
 
@@ -106,7 +108,7 @@ rule rank_methods:
         "results/logs/rank_methods-{study}.log",
     localrule: True
     params:
-        **stage("rank_methods", rank_methods_settings),
+        **stage("rank_methods", EVALUATION.rank_settings),
     shell:
         STAGE
 
@@ -120,14 +122,14 @@ rule measure_effects:
         "results/logs/measure_effects.log",
     localrule: True
     params:
-        **stage("measure_effects", measure_effects_settings),
+        **stage("measure_effects", EVALUATION.effect_settings),
     shell:
         STAGE
 
 
 rule verify_theory:
     input:
-        histories=method_histories,
+        histories=SYNTHETIC.method_histories,
         description=f"data/processed/synthetic/{HEADLINE}.json",
     output:
         table="results/theory.csv",
@@ -137,6 +139,6 @@ rule verify_theory:
     resources:
         **scaled(mem_mb=2000, runtime=30),
     params:
-        **stage("verify_theory", verify_theory_settings),
+        **stage("verify_theory", SYNTHETIC.theory_settings),
     shell:
         STAGE

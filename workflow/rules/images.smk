@@ -6,37 +6,37 @@
 
 rule score_difficulty:
     input:
-        IMAGES_DESCRIPTION,
+        IMAGES.array_description,
         manifest="data/processed/{dataset}/manifest.parquet",
         folds="data/processed/{dataset}/folds.parquet",
-        images=ancient(IMAGES_ARRAY),
-        model=ancient(scoring_model("{dataset}", "model.safetensors")),
-        model_record=scoring_model("{dataset}", "run.json"),
+        images=ancient(IMAGES.array),
+        model=ancient(IMAGES.scoring_model("{dataset}", "model.safetensors")),
+        model_record=IMAGES.scoring_model("{dataset}", "run.json"),
     output:
         scores="results/{dataset}/difficulty/fold{fold}.parquet",
         record="results/{dataset}/difficulty/fold{fold}.json",
     log:
         "results/logs/score_difficulty/{dataset}-fold{fold}.log",
-    threads: IMAGES.training.threads
+    threads: CONFIG.images.training.threads
     resources:
         **GPU,
         **scaled(mem_mb=4000, runtime=30),
     params:
-        **stage("score_difficulty", score_difficulty_settings),
+        **stage("score_difficulty", IMAGES.scoring_settings),
     shell:
         STAGE
 
 
 rule train_fold:
     input:
-        WEIGHTS_DESCRIPTIONS,
+        IMAGES.weights_descriptions,
         manifest="data/processed/{dataset}/manifest.parquet",
         folds="data/processed/{dataset}/folds.parquet",
-        images=ancient(IMAGES_ARRAY),
-        images_description=IMAGES_DESCRIPTION,
-        difficulty=difficulty_file,
-        weights=ancient(WEIGHTS),
-        tuned=tuned_file,
+        images=ancient(IMAGES.array),
+        images_description=IMAGES.array_description,
+        difficulty=IMAGES.difficulty_file,
+        weights=ancient(IMAGES.weights),
+        tuned=IMAGES.tuned_file,
     output:
         predictions="results/{dataset}/runs/{method}-{variant}/fold{fold}-seed{seed}/predictions.parquet",
         history="results/{dataset}/runs/{method}-{variant}/fold{fold}-seed{seed}/history.parquet",
@@ -44,25 +44,25 @@ rule train_fold:
         record="results/{dataset}/runs/{method}-{variant}/fold{fold}-seed{seed}/run.json",
     log:
         "results/logs/train_fold/{dataset}-{method}-{variant}-fold{fold}-seed{seed}.log",
-    threads: IMAGES.training.threads
+    threads: CONFIG.images.training.threads
     resources:
         **GPU,
         **scaled(mem_mb=4000, runtime=120),
     params:
-        **stage("train_fold", train_fold_settings, modules=method_modules, paths=training_paths),
+        **stage("train_fold", IMAGES.training_settings, modules=IMAGES.method_modules, paths=IMAGES.training_paths),
     shell:
         STAGE
 
 
 rule train_trial:
     input:
-        WEIGHTS_DESCRIPTIONS,
+        IMAGES.weights_descriptions,
         manifest="data/processed/{dataset}/manifest.parquet",
         folds="data/processed/{dataset}/folds.parquet",
-        images=ancient(IMAGES_ARRAY),
-        images_description=IMAGES_DESCRIPTION,
-        difficulty=difficulty_file,
-        weights=ancient(WEIGHTS),
+        images=ancient(IMAGES.array),
+        images_description=IMAGES.array_description,
+        difficulty=IMAGES.difficulty_file,
+        weights=ancient(IMAGES.weights),
     output:
         predictions="results/{dataset}/trials/{method}-{variant}/fold{fold}-seed{seed}/predictions.parquet",
         history="results/{dataset}/trials/{method}-{variant}/fold{fold}-seed{seed}/history.parquet",
@@ -70,20 +70,20 @@ rule train_trial:
     log:
         "results/logs/train_trial/{dataset}-{method}-{variant}-fold{fold}-seed{seed}.log",
     wildcard_constraints:
-        variant=one_of(TRIAL_VARIANTS),
-    threads: IMAGES.training.threads
+        variant=one_of({row.variant for row in IMAGES.trial_rows}),
+    threads: CONFIG.images.training.threads
     resources:
         **GPU,
         **scaled(mem_mb=4000, runtime=60),
     params:
-        **stage("train_fold", train_trial_settings, modules=method_modules, paths=trial_paths),
+        **stage("train_fold", IMAGES.trial_settings, modules=IMAGES.method_modules, paths=IMAGES.trial_paths),
     shell:
         STAGE
 
 
 rule select_options:
     input:
-        choosable_runs,
+        IMAGES.choosable_runs,
     output:
         options="results/{dataset}/tuned/{method}-{variant}.json",
     log:
@@ -93,7 +93,7 @@ rule select_options:
     localrule: True
     params:
         # The digest covers what the choice goes by: an edit of another metric does not retrain what was tuned.
-        **stage("select_options", select_options_settings, paths=trials_folder)
+        **stage("select_options", IMAGES.selection_settings, paths=lambda wildcards: {"runs": IMAGES.trials_folder})
         | {"code": code_digest("fossil.evaluation.selection", "fossil.binary_metrics")},
     shell:
         STAGE
@@ -101,43 +101,43 @@ rule select_options:
 
 rule score_external:
     input:
-        IMAGES_DESCRIPTION,
+        IMAGES.array_description,
         manifest="data/processed/{dataset}/manifest.parquet",
-        images=ancient(IMAGES_ARRAY),
-        model=ancient(scoring_model(DATASET, "model.safetensors")),
-        model_record=scoring_model(DATASET, "run.json"),
+        images=ancient(IMAGES.array),
+        model=ancient(IMAGES.scoring_model(IMAGES.dataset, "model.safetensors")),
+        model_record=IMAGES.scoring_model(IMAGES.dataset, "run.json"),
     output:
         scores="results/{dataset}/transfer/difficulty/fold{fold}.parquet",
         record="results/{dataset}/transfer/difficulty/fold{fold}.json",
     log:
         "results/logs/score_external/{dataset}-fold{fold}.log",
-    threads: IMAGES.training.threads
+    threads: CONFIG.images.training.threads
     resources:
         **GPU,
         **scaled(mem_mb=4000, runtime=30),
     params:
-        **stage("score_difficulty", {"proxy": IMAGES.difficulty_proxy, "training": IMAGES.training, "fold": None}),
+        **stage("score_difficulty", IMAGES.external_scoring_settings),
     shell:
         STAGE
 
 
 rule predict_external:
     input:
-        IMAGES_DESCRIPTION,
+        IMAGES.array_description,
         manifest="data/processed/{dataset}/manifest.parquet",
-        images=ancient(IMAGES_ARRAY),
-        models=ancient(transferred_files("model.safetensors")),
-        model_records=transferred_files("run.json"),
+        images=ancient(IMAGES.array),
+        models=ancient(IMAGES.transferred_files("model.safetensors")),
+        model_records=IMAGES.transferred_files("run.json"),
     output:
         predictions="results/{dataset}/transfer/{method}-{variant}/predictions.parquet",
         record="results/{dataset}/transfer/{method}-{variant}/run.json",
     log:
         "results/logs/predict_external/{dataset}-{method}-{variant}.log",
-    threads: IMAGES.training.threads
+    threads: CONFIG.images.training.threads
     resources:
         **GPU,
         **scaled(mem_mb=4000, runtime=60),
     params:
-        **stage("predict_external", predict_external_settings),
+        **stage("predict_external", IMAGES.prediction_settings),
     shell:
         STAGE

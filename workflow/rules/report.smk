@@ -75,9 +75,9 @@ rule tabulate_dataset:
 
 rule draw_dataset:
     input:
-        lambda wildcards: report_file(wildcards, f"images-{IMAGES.training.size}.json"),
+        lambda wildcards: report_file(wildcards, f"images-{CONFIG.images.training.size}.json"),
         unpack(report_files),
-        images=ancient(lambda wildcards: report_file(wildcards, f"images-{IMAGES.training.size}.npy")),
+        images=ancient(lambda wildcards: report_file(wildcards, f"images-{CONFIG.images.training.size}.npy")),
     output:
         pdf="results/figures/{report}.pdf",
         png=report(
@@ -115,7 +115,7 @@ rule tabulate_difficulty:
 
 rule tabulate_operating_point:
     input:
-        metrics=f"results/metrics/{OPERATING_POINTS}.parquet",
+        metrics=f"results/metrics/{IMAGES.operating_points}.parquet",
     output:
         tex="results/tables/operating-point.tex",
         csv="results/tables/operating-point.csv",
@@ -130,9 +130,9 @@ rule tabulate_operating_point:
 
 rule tabulate_tuning:
     input:
-        trials=f"results/metrics/{DATASET}-trials.parquet",
-        internal=f"results/metrics/{INTERNAL}.parquet",
-        chosen=chosen_options,
+        trials=f"results/metrics/{IMAGES.dataset}-trials.parquet",
+        internal=f"results/metrics/{IMAGES.internal}.parquet",
+        chosen=IMAGES.chosen_options,
         printed=in_paper("reported.csv"),
     output:
         top_tex="results/tables/proxy-top3.tex",
@@ -150,9 +150,9 @@ rule tabulate_tuning:
 
 rule synthetic:
     input:
-        expand("results/tables/{table}.{kind}", table=SYNTHETIC_STUDIES, kind=["tex", "csv"]),
+        expand("results/tables/{table}.{kind}", table=SYNTHETIC.studies, kind=["tex", "csv"]),
         expand("results/figures/{figure}.{kind}", figure=SYNTHETIC_FIGURES, kind=["pdf", "png"]),
-        expand("results/statistics/{study}{kind}.csv", study=SYNTHETIC_STUDIES, kind=["", "-ranks"]),
+        expand("results/statistics/{study}{kind}.csv", study=SYNTHETIC.studies, kind=["", "-ranks"]),
 
 
 rule datasets:
@@ -167,7 +167,7 @@ rule images:
         expand("results/tables/{scored}.{kind}", scored=SCORED, kind=["tex", "csv"]),
         expand("results/tables/{table}.{kind}", table=IMAGE_TABLES, kind=["tex", "csv"]),
         expand("results/figures/{figure}.{kind}", figure=IMAGE_FIGURES, kind=["pdf", "png"]),
-        expand("results/statistics/{study}{kind}.csv", study=IMAGE_STUDIES, kind=["", "-ranks"]),
+        expand("results/statistics/{study}{kind}.csv", study=IMAGES.studies, kind=["", "-ranks"]),
         expand("results/tables/{table}.{kind}", table=["operating-point", *SEARCH_TABLES], kind=["tex", "csv"]),
 
 

@@ -7,23 +7,23 @@
 
 rule make_synthetic:
     output:
-        problems=expand("data/processed/synthetic/{problem}.parquet", problem=PROBLEMS),
-        descriptions=expand("data/processed/synthetic/{problem}.json", problem=PROBLEMS),
+        problems=expand("data/processed/synthetic/{problem}.parquet", problem=SYNTHETIC.problems),
+        descriptions=expand("data/processed/synthetic/{problem}.json", problem=SYNTHETIC.problems),
     log:
         "results/logs/make_synthetic.log",
     priority: 3
     resources:
         **scaled(mem_mb=1000, runtime=10),
     params:
-        **stage("make_synthetic", {"problems": PROBLEMS, "seeds": SYNTHETIC.seeds}),
+        **stage("make_synthetic", {"problems": SYNTHETIC.problems, "seeds": CONFIG.synthetic.seeds}),
     shell:
         STAGE
 
 
 rule train_stacked:
     input:
-        group_descriptions,
-        problems=ancient(group_problems),
+        SYNTHETIC.problem_descriptions,
+        problems=ancient(SYNTHETIC.problem_tables),
     output:
         predictions="results/synthetic/{job_group}/predictions.parquet",
         history="results/synthetic/{job_group}/history.parquet",
@@ -31,12 +31,12 @@ rule train_stacked:
     log:
         "results/logs/train_stacked/{job_group}.log",
     wildcard_constraints:
-        job_group=one_of(name for name in JOB_GROUPS if not name.startswith("sensitivity-")),
+        job_group=one_of({*SYNTHETIC.groups} - {*SYNTHETIC.grid}),
     priority: 2
     resources:
         **scaled(mem_mb=2000, runtime=60),
     params:
-        **stage("train_stacked", train_stacked_settings, modules=group_modules),
+        **stage("train_stacked", SYNTHETIC.training_settings, modules=SYNTHETIC.method_modules),
     shell:
         STAGE
 
@@ -44,5 +44,5 @@ rule train_stacked:
 # The grid's jobs come first, since most is made of them afterwards, one thing after another.
 use rule train_stacked as train_grid with:
     wildcard_constraints:
-        job_group=one_of(name for name in JOB_GROUPS if name.startswith("sensitivity-")),
+        job_group=one_of(SYNTHETIC.grid),
     priority: 3

@@ -2,11 +2,10 @@
 # Snakemake once more: to list the files that publish rests on, and to mark them as up to date.
 
 # Studies whose numbers tell versions apart: the first synthetic one and those on images.
-HEADLINE_STUDIES = [*list(SYNTHETIC_STUDIES)[:1], *IMAGE_STUDIES]
+HEADLINE_STUDIES = [*list(SYNTHETIC.studies)[:1], *IMAGES.studies]
 # Files and folders of the user's, and data sets that come from such.
-OWN_FILES = [str(CONFIG.datasets[name].own_path) for name in DATASETS if CONFIG.datasets[name].own_path]
-OWN_FILES += [str(place) for place in [weights_file([])] if place]
-OWN_DATA = [name for name in IMAGE_DATASETS if is_local(name)]
+OWN_FILES = DATA.local_paths() + IMAGES.weights_file()
+OWN_DATA = [name for name in IMAGES.datasets if DATA.is_local(name)]
 
 
 rule extract_headline:
