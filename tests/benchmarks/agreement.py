@@ -12,7 +12,10 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from fossil.config import METHODS, BilevelOptions, FossilOptions, MetaWeightNetOptions
+from fossil.config.methods import METHODS
+from fossil.config.methods.fossil import FossilOptions
+from fossil.config.methods.fossil_bilevel import BilevelOptions
+from fossil.config.methods.meta_weight_net import MetaWeightNetOptions
 from fossil.hypergradient import conjugate_gradient, gradient, per_sample_jvp, sensitivities
 from fossil.hypergradient.problem import Vector
 from fossil.hypergradient.upper_level import BilevelWeights

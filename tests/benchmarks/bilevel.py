@@ -19,7 +19,7 @@ from typing import Literal
 
 import torch
 
-from fossil.config import BilevelOptions
+from fossil.config.methods.fossil_bilevel import BilevelOptions
 from fossil.hypergradient import gradient
 from fossil.hypergradient.problem import BilevelProblem
 from fossil.hypergradient.upper_level import BilevelWeights

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from fossil.config import ImageTraining
+from fossil.config.image_training import ImageTraining
 from fossil.methods.base import Method
 from fossil.training.backbone import InputConfig, make_backbone
 from fossil.training.image_data import TrainingRows, training_rows

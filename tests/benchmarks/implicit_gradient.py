@@ -29,7 +29,7 @@ from torch.func import grad, hessian, jacrev
 from torch.profiler import ProfilerActivity, profile
 
 from fossil.hypergradient import conjugate_gradient, sensitivities
-from fossil.hypergradient.problem import BilevelProblem, Part, Vector
+from fossil.hypergradient.problem import BilevelProblem, Chunk, Vector
 from fossil.likelihood import cross_entropy
 from tests.benchmarks.timing import describe, measure, milliseconds, parse_options, prepare, ratios
 
@@ -121,8 +121,8 @@ def solve_ours(case: Case, *, tolerance: float = TOLERANCE) -> tuple[Tensor, int
     index = torch.arange(len(case.coefficients), device=case.coefficients.device)
     problem = BilevelProblem(
         case.parameters,
-        [Part(case.losses, index)],
-        [Part(lambda at: case.validation_loss(at).expand(1), index[:1])],
+        [Chunk(case.losses, index)],
+        [Chunk(lambda at: case.validation_loss(at).expand(1), index[:1])],
     )
     solver = partial(conjugate_gradient, damping=case.damping, iterations=STEPS, tolerance=tolerance)
     found, solution = sensitivities(problem, case.coefficients, solver)

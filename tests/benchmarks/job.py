@@ -28,7 +28,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pandas as pd
 
-from fossil.config import ImageStudy, ImageTraining, PhantomDataset
+from fossil.config.datasets import PhantomDataset
+from fossil.config.image_training import ImageTraining
+from fossil.config.studies import ImageStudy
 from fossil.data.fold_data import load_fold
 from fossil.data.folds import make_folds
 from fossil.runtime.files import write_parquet, write_tensors

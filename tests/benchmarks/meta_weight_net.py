@@ -17,14 +17,11 @@ from functools import partial
 import numpy as np
 import torch
 
-from fossil.config import (
-    PAPER_SEEDS,
-    ImageTraining,
-    MetaWeightNetOptions,
-    NoOptions,
-    SyntheticScenario,
-    SyntheticTraining,
-)
+from fossil.config.image_training import ImageTraining
+from fossil.config.methods.base import NoOptions
+from fossil.config.methods.meta_weight_net import MetaWeightNetOptions
+from fossil.config.studies import PAPER_SEEDS
+from fossil.config.synthetic import SyntheticScenario, SyntheticTraining
 from fossil.data.synthetic import make_synthetic
 from fossil.methods.base import Method
 from fossil.methods.erm import ERM

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from PIL import Image
 
-from fossil.config import PhantomDataset
+from fossil.config.datasets import PhantomDataset
 from fossil.data.phantom import draw_phantom
 from tests.benchmarks.timing import describe, measure, parse_options, prepare, ratios, verdict
 

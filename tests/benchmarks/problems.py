@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 from torch.func import functional_call
 
-from fossil.config import PAPER_SEEDS, SyntheticScenario
+from fossil.config.studies import PAPER_SEEDS
+from fossil.config.synthetic import SyntheticScenario
 from fossil.data.synthetic import Split, make_synthetic
-from fossil.hypergradient.problem import BilevelProblem, Part, Vector
+from fossil.hypergradient.problem import BilevelProblem, Chunk, Vector
 from fossil.likelihood import cross_entropy
 from fossil.training.perceptron import StackedPerceptron, activations
 
@@ -71,8 +72,8 @@ class Problem:
     def _bilevel(
         self, parameters: Vector, logits: Callable[[Vector, Tensor], Tensor], samples: list[Samples]
     ) -> BilevelProblem:
-        def part(own: Samples) -> Part:
-            return Part(lambda at: cross_entropy(logits(at, own.inputs), own.targets), own.index)
+        def part(own: Samples) -> Chunk:
+            return Chunk(lambda at: cross_entropy(logits(at, own.inputs), own.targets), own.index)
 
         given = tuple(p.detach() for p in parameters)
         return BilevelProblem(given, [part(samples[0])], [part(samples[1])], stack=self.stack)

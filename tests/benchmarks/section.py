@@ -26,9 +26,11 @@ from pathlib import Path
 
 import numpy as np
 
-from fossil.config import METHODS, Statistics
+from fossil.config.methods import METHODS
+from fossil.config.statistics import Statistics
 from fossil.design.checks import load_config
-from fossil.design.run_configs import RunConfig, job_groups
+from fossil.design.job_groups import job_groups
+from fossil.design.models import RunConfig
 from fossil.design.synthetic_studies import studies
 from fossil.evaluation.metrics import RUN_METRICS
 from fossil.evaluation.paired_tests import flip_p
@@ -38,7 +40,7 @@ from tests.workflow.study import REPOSITORY, Study
 CORES = 2
 ALLOWED_SECONDS, ALLOWED_SHUFFLES, WANTED_RATIO = 120, 1.0, 20
 PLAIN = """
-from fossil.config import SyntheticScenario, SyntheticTraining
+from fossil.config.synthetic import SyntheticScenario, SyntheticTraining
 from fossil.data.synthetic import make_synthetic
 from tests.benchmarks.stacked import train_plainly
 import torch

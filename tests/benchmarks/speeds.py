@@ -18,11 +18,15 @@ from pathlib import Path
 import pandas as pd
 import torch
 
-from fossil.config import FossilBilevelOptions, FossilOptions, ImageTraining, MetaWeightNetOptions, NoOptions
+from fossil.config.image_training import ImageTraining
+from fossil.config.methods.base import NoOptions
+from fossil.config.methods.fossil import FossilOptions
+from fossil.config.methods.fossil_bilevel import FossilBilevelOptions
+from fossil.config.methods.meta_weight_net import MetaWeightNetOptions
 from fossil.methods.base import Method
 from fossil.methods.erm import ERM
 from fossil.methods.fossil import Fossil
-from fossil.methods.fossil_bilevel import FossilBilevel
+from fossil.methods.fossil_bilevel import Bilevel
 from fossil.methods.meta_weight_net import MetaWeightNet
 from fossil.runtime.files import write_csv
 from fossil.training.device import device_name
@@ -33,7 +37,7 @@ PAPER_RATE, WANTED_RATIO = 75, 20
 METHODS = {
     "erm": lambda: ERM(NoOptions()),
     "fossil": lambda: Fossil(FossilOptions()),
-    "fossil_bilevel": lambda: FossilBilevel(FossilBilevelOptions(parameters="head")),
+    "fossil_bilevel": lambda: Bilevel(FossilBilevelOptions(parameters="head")),
     "meta_weight_net": lambda: MetaWeightNet(MetaWeightNetOptions()),
 }
 

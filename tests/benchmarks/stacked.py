@@ -20,7 +20,8 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from fossil.config import PAPER_SEEDS, SyntheticScenario, SyntheticTraining
+from fossil.config.studies import PAPER_SEEDS
+from fossil.config.synthetic import SyntheticScenario, SyntheticTraining
 from fossil.data.synthetic import SyntheticData, make_synthetic
 from fossil.design.checks import load_config
 from fossil.methods.base import make_method

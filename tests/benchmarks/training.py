@@ -31,7 +31,9 @@ from torch.utils.data import DataLoader
 from torchvision import transforms
 from torchvision.datasets import ImageFolder
 
-from fossil.config import FossilOptions, ImageTraining, NoOptions
+from fossil.config.image_training import ImageTraining
+from fossil.config.methods.base import NoOptions
+from fossil.config.methods.fossil import FossilOptions
 from fossil.methods.erm import ERM
 from fossil.methods.fossil import Fossil
 from tests.benchmarks.epochs import Epochs, compile_settings, make_epochs, plain_step

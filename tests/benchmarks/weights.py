@@ -12,7 +12,7 @@ from functools import partial
 
 import torch
 
-from fossil.config import FossilOptions
+from fossil.config.methods.fossil import FossilOptions
 from fossil.difficulty import stage_thresholds
 from fossil.methods.base import Progress, Samples
 from fossil.methods.fossil import closed_form

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
-from fossil.config import FossilOptions, TemperatureOptions
+from fossil.config.methods.fossil import FossilOptions
+from fossil.config.methods.temperature import TemperatureOptions
 from fossil.hypergradient.upper_level import BilevelWeights
 from fossil.methods.base import Progress
 from fossil.theory import (

@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from fossil.config import FossilOptions
+from fossil.config.methods.fossil import FossilOptions
 from fossil.hypergradient import Solution, hessian_vector_product, upper_level
 from fossil.hypergradient.problem import BilevelProblem
 from fossil.hypergradient.upper_level import BilevelWeights

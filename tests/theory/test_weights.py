@@ -10,7 +10,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fossil.config import CurriculumOptions, FocalOptions, FossilOptions, TemperatureOptions
+from fossil.config.methods.curriculum import CurriculumOptions
+from fossil.config.methods.focal import FocalOptions
+from fossil.config.methods.fossil import FossilOptions
+from fossil.config.methods.temperature import TemperatureOptions
 from fossil.methods.base import Batch, Progress
 from fossil.methods.curriculum import Curriculum
 from fossil.methods.focal import Focal

@@ -9,7 +9,8 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
-from fossil.config import FossilOptions, TemperatureOptions
+from fossil.config.methods.fossil import FossilOptions
+from fossil.config.methods.temperature import TemperatureOptions
 from fossil.methods.base import Batch, Progress
 from fossil.methods.fossil import Fossil
 

@@ -9,9 +9,9 @@ import pandas as pd
 from fossil.claims.evidence import Evidence
 from fossil.claims.measured import Measured
 from fossil.claims.reported import Paper
-from fossil.config import Statistics
-from fossil.design.candidates import Candidate, Search
+from fossil.config.statistics import Statistics
 from fossil.design.comparisons import Block, Row
+from fossil.design.models import Candidate, Search
 
 TABLE = "synthetic-main"
 STATISTICS = Statistics(resamples=500)

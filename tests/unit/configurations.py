@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from fossil.config import ConfigError
+from fossil.config.strict import ConfigError
 from fossil.design.checks import load_config
 
 REPOSITORY = Path(__file__).resolve().parents[2]

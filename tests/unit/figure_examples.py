@@ -12,7 +12,7 @@ from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from fossil.config import METHODS
+from fossil.config.methods import METHODS
 from fossil.design.comparisons import Block, Row
 from fossil.evaluation.external import TRANSFER_METRICS
 from fossil.evaluation.metrics import RUN_METRICS

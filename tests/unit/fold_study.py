@@ -12,7 +12,9 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from fossil.config import ImageTraining, NoOptions, Proxy
+from fossil.config.image_training import ImageTraining
+from fossil.config.methods.base import NoOptions
+from fossil.config.strict import Proxy
 from fossil.data.fold_data import load_fold
 from fossil.data.folds import make_folds
 from fossil.methods.base import Batch, Method, Progress

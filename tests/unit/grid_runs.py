@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fossil.config import Statistics
+from fossil.config.statistics import Statistics
 from fossil.design.comparisons import Block, Row
 from fossil.evaluation.effects import grid_effects
 from fossil.evaluation.metrics import GRID_METRICS

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fossil.config import Datasets
+from fossil.config.datasets import Datasets
 from fossil.data.manifest import Manifest, ManifestError
 from fossil.data.msld_v2 import Options, read_manifest
 from tests.unit.msld_folders import (

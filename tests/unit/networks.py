@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from fossil.hypergradient.problem import BilevelProblem, Part, Vector
+from fossil.hypergradient.problem import BilevelProblem, Chunk, Vector
 
 F64 = torch.float64
 
@@ -63,5 +63,5 @@ def whole_problem(inputs: Tensor, targets: Tensor, parameters: Vector, *, cut: i
     """The same samples train and validate; cut in two parts where asked."""
     index = torch.arange(inputs.shape[1]).expand(inputs.shape[:2])
     pieces = [slice(None)] if cut is None else [slice(0, cut), slice(cut, None)]
-    parts = [Part(losses_of(inputs[:, piece], targets[:, piece]), index[:, piece]) for piece in pieces]
+    parts = [Chunk(losses_of(inputs[:, piece], targets[:, piece]), index[:, piece]) for piece in pieces]
     return BilevelProblem(parameters, parts, parts, stack=1)

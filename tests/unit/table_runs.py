@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from fossil.config import METHODS
+from fossil.config.methods import METHODS
 from fossil.design.comparisons import Block, Row
 from tests.requirements import require_program
 

@@ -10,7 +10,7 @@ import torch
 from scipy.stats import binom, kstest
 from torch import Tensor
 
-from fossil.config import Augmentation
+from fossil.config.image_training import Augmentation
 from fossil.data.augmentation import (
     _INCREMENT,
     AugmentationParameters,

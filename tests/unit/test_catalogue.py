@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fossil.config import Config
+from fossil.config.root import Config
 from fossil.design.checks import load_config
 from fossil.design.comparisons import Block
 from fossil.design.image_studies import image_studies

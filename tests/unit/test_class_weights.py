@@ -10,10 +10,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fossil.config import (
-    EffectiveNumberOptions,
-    NoOptions,
-)
+from fossil.config.methods.base import NoOptions
+from fossil.config.methods.static import EffectiveNumberOptions
 from fossil.methods.erm import ERM
 from fossil.methods.static import EffectiveNumber, Static, StaticInverted
 from tests.unit.batches import (

@@ -6,7 +6,7 @@ import inspect
 import json
 from types import SimpleNamespace
 
-from fossil.config import FossilOptions
+from fossil.config.methods.fossil import FossilOptions
 from fossil.pipeline.command import as_json, options, stage
 from fossil.runtime.digest import code_digest
 

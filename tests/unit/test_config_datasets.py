@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fossil.config import DATASETS, DatasetName, Datasets
-from fossil.config.datasets import CustomDataset
+from fossil.config.datasets import DATASETS, CustomDataset, DatasetName, Datasets
 from fossil.design.checks import load_config
 from tests.unit.configurations import (
     complaint,

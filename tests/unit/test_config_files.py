@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from fossil.config import METHODS, Config, ConfigError
+from fossil.config.methods import METHODS
+from fossil.config.root import Config
+from fossil.config.strict import ConfigError
 from fossil.design.checks import load_config
 from fossil.reporting.config_reference import schema_text, with_key_table
 from tests.unit.configurations import (

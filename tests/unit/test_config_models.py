@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from fossil.config import METHODS, Config, read_typed
+from fossil.config.methods import METHODS
+from fossil.config.root import Config
+from fossil.config.strict import read_typed
 from fossil.design.checks import load_config
 from tests.unit.configurations import (
     complaint,

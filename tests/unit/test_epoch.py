@@ -11,7 +11,9 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from fossil.config import FossilOptions, MetaWeightNetOptions, NoOptions
+from fossil.config.methods.base import NoOptions
+from fossil.config.methods.fossil import FossilOptions
+from fossil.config.methods.meta_weight_net import MetaWeightNetOptions
 from fossil.methods.base import Batch, Method, Progress, Samples
 from fossil.methods.erm import ERM
 from fossil.methods.fossil import Fossil

@@ -16,7 +16,8 @@ from torch.nn import functional
 from torchvision.ops import sigmoid_focal_loss
 
 import fossil.methods
-from fossil.config import METHODS, FocalOptions
+from fossil.config.methods import METHODS
+from fossil.config.methods.focal import FocalOptions
 from fossil.methods.base import Method
 from fossil.methods.focal import Focal
 from tests.unit.batches import (

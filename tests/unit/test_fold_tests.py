@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from fossil.config import Statistics
+from fossil.config.statistics import Statistics
 from fossil.design.checks import load_config
 from fossil.design.image_studies import fold_ratio
 from fossil.evaluation.fold_tests import analyse_folds

@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from timm.data import IMAGENET_DEFAULT_MEAN, IMAGENET_DEFAULT_STD
 from torch import Tensor
 
-from fossil.config import FossilOptions
+from fossil.config.methods.fossil import FossilOptions
 from fossil.methods.fossil import Fossil
 from fossil.runtime.files import write_tensors
 from fossil.stages.score_difficulty import ScoringError

@@ -9,12 +9,10 @@ import torch
 from hypothesis import given, settings
 from pydantic import ValidationError
 
-from fossil.config import (
-    CurriculumOptions,
-    EffectiveNumberOptions,
-    FossilOptions,
-    TemperatureOptions,
-)
+from fossil.config.methods.curriculum import CurriculumOptions
+from fossil.config.methods.fossil import FossilOptions
+from fossil.config.methods.static import EffectiveNumberOptions
+from fossil.config.methods.temperature import TemperatureOptions
 from fossil.methods.base import Batch, Progress
 from fossil.methods.curriculum import Curriculum
 from fossil.methods.fossil import Fossil

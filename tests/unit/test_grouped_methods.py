@@ -7,13 +7,17 @@ from typing import Any
 import pytest
 import torch
 
-from fossil.config import FocalOptions, FossilOptions, MetaWeightNetOptions, NoOptions, SyntheticScenario
-from fossil.config import SyntheticTraining as Training
+from fossil.config.methods.base import NoOptions
+from fossil.config.methods.focal import FocalOptions
+from fossil.config.methods.fossil import FossilOptions
+from fossil.config.methods.meta_weight_net import MetaWeightNetOptions
+from fossil.config.synthetic import SyntheticScenario
+from fossil.config.synthetic import SyntheticTraining as Training
 from fossil.data.synthetic import make_synthetic
 from fossil.methods.erm import ERM
 from fossil.methods.focal import Focal
 from fossil.methods.fossil import Fossil
-from fossil.methods.fossil_bilevel import FossilBilevel
+from fossil.methods.fossil_bilevel import Bilevel
 from fossil.methods.meta_weight_net import MetaWeightNet
 from fossil.methods.static import Static
 from fossil.training.grouped_methods import GroupedMethods, can_share
@@ -77,4 +81,4 @@ def test_methods_that_cannot_share_a_stack_are_an_error(methods: list[Any]) -> N
 
 def test_methods_that_only_weigh_can_share_a_stack() -> None:
     assert [can_share(kind) for kind in (ERM, Static, Fossil)] == [True] * 3
-    assert [can_share(kind) for kind in (Focal, MetaWeightNet, FossilBilevel)] == [False] * 3
+    assert [can_share(kind) for kind in (Focal, MetaWeightNet, Bilevel)] == [False] * 3

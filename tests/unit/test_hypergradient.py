@@ -16,7 +16,7 @@ from fossil.hypergradient import (
     conjugate_gradient,
     sensitivities,
 )
-from fossil.hypergradient.problem import BilevelProblem, Part, Vector
+from fossil.hypergradient.problem import BilevelProblem, Chunk, Vector
 from tests.unit.networks import (
     F64,
     SIZE,
@@ -72,7 +72,7 @@ def test_curvature_of_some_samples_counts_as_if_there_were_as_many_as_in_trainin
     inputs, targets, parameters = data(1)
     coefficients = torch.rand(1, 30, generator=torch.Generator().manual_seed(4), dtype=F64)
     index = torch.arange(0, 30, 3).unsqueeze(0)
-    some = [Part(losses_of(inputs[:, ::3], targets[:, ::3]), index)]
+    some = [Chunk(losses_of(inputs[:, ::3], targets[:, ::3]), index)]
     problem = whole_problem(inputs, targets, parameters)
     partly = BilevelProblem(parameters, problem.train, problem.validation, stack=1, curvature=some)
     found, _ = sensitivities(partly, coefficients, damped(damping=10.0))
@@ -136,8 +136,8 @@ def test_hypergradients_are_finite_differences_of_the_solved_problem(seed: int) 
     coefficients = weights * (1 - penalties * is_augmented)
     problem = BilevelProblem(
         (solve_lower_level(inputs, targets, coefficients),),
-        [Part(regression_losses(inputs, targets), torch.arange(20))],
-        [Part(validation, torch.arange(15))],
+        [Chunk(regression_losses(inputs, targets), torch.arange(20))],
+        [Chunk(validation, torch.arange(15))],
     )
     # Damping is the ridge: the lower level's Hessian is that of the weighted losses plus ridge I.
     found, _ = sensitivities(problem, coefficients, damped(stack=0, damping=RIDGE))
@@ -161,8 +161,8 @@ def test_scaling_all_weights_changes_nothing_at_a_minimum_without_ridge() -> Non
     theta = solve_lower_level(inputs, targets, coefficients, ridge=0.0)
     problem = BilevelProblem(
         (theta,),
-        [Part(regression_losses(inputs, targets), torch.arange(60))],
-        [Part(regression_losses(*regression_data(30, 2)), torch.arange(30))],
+        [Chunk(regression_losses(inputs, targets), torch.arange(60))],
+        [Chunk(regression_losses(*regression_data(30, 2)), torch.arange(30))],
     )
     found, _ = sensitivities(problem, coefficients, damped(stack=0, damping=0.0))
     assert abs(float(coefficients @ found)) < 1e-12

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from fossil.config import NoOptions
+from fossil.config.methods.base import NoOptions
 from fossil.methods.erm import ERM
 from fossil.training.history import (
     class_quantiles,

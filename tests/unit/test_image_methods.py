@@ -10,13 +10,14 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from fossil.config import FossilBilevelOptions, MetaWeightNetOptions
+from fossil.config.methods.fossil_bilevel import FossilBilevelOptions
+from fossil.config.methods.meta_weight_net import MetaWeightNetOptions
 from fossil.hypergradient.functional import RandomState
 from fossil.hypergradient.problem import BilevelProblem
 from fossil.likelihood import cross_entropy
 from fossil.methods.base import Batch, Lookahead, MakeProblem, Method, Progress, Samples
 from fossil.methods.fossil import Fossil
-from fossil.methods.fossil_bilevel import FossilBilevel
+from fossil.methods.fossil_bilevel import Bilevel
 from fossil.methods.meta_weight_net import MetaWeightNet
 from fossil.training.fold import FoldTrainingError
 from fossil.training.image_data import predict_logits
@@ -112,7 +113,7 @@ def test_meta_weight_net_trains_on_images_and_reports_its_validation_loss() -> N
 
 def test_same_seed_gives_the_same_bits_with_methods_that_learn() -> None:
     for options in (MetaWeightNetOptions(hidden=8), FossilBilevelOptions()):
-        cls = MetaWeightNet if isinstance(options, MetaWeightNetOptions) else FossilBilevel
+        cls = MetaWeightNet if isinstance(options, MetaWeightNetOptions) else Bilevel
         states = []
         for _ in range(2):
             setting = Setting()
@@ -171,7 +172,7 @@ def test_curvature_is_taken_of_as_many_rows_as_asked_for_and_losses_repeat(which
 
 @pytest.mark.parametrize("which", [None, "all"])
 def test_bilevel_training_moves_weights_and_penalties_and_reports_the_solver(which: str | None) -> None:
-    method = FossilBilevel(
+    method = Bilevel(
         FossilBilevelOptions(parameters=which, weights_learning_rate=1.0, penalties_learning_rate=1.0, iterations=3)
     )
     result = Setting(epochs=2).train(method)

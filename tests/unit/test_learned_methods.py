@@ -12,20 +12,17 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from fossil.config import (
-    FossilBilevelOptions,
-    FossilOptions,
-    MetaWeightNetOptions,
-    SyntheticScenario,
-    SyntheticTraining,
-)
+from fossil.config.methods.fossil import FossilOptions
+from fossil.config.methods.fossil_bilevel import FossilBilevelOptions
+from fossil.config.methods.meta_weight_net import MetaWeightNetOptions
+from fossil.config.synthetic import SyntheticScenario, SyntheticTraining
 from fossil.data.synthetic import make_synthetic
 from fossil.hypergradient import gradient, per_sample_jvp
 from fossil.hypergradient.problem import Vector
 from fossil.likelihood import cross_entropy
 from fossil.methods.base import Batch, Lookahead, Method, Progress
 from fossil.methods.fossil import Fossil
-from fossil.methods.fossil_bilevel import FossilBilevel
+from fossil.methods.fossil_bilevel import Bilevel
 from fossil.methods.meta_weight_net import MetaWeightNet
 from fossil.training.stacked import train_stacked
 
@@ -204,7 +201,7 @@ def test_report_is_the_mean_validation_loss_after_the_steps_of_the_epoch() -> No
 
 def test_bilevel_starts_from_equation_1_scaled_to_mean_one() -> None:
     batch, *_ = problem(2)
-    method = FossilBilevel(FossilBilevelOptions(initial=FossilOptions(class_clamp=1.2)))
+    method = Bilevel(FossilBilevelOptions(initial=FossilOptions(class_clamp=1.2)))
     method.before_epoch(batch, Progress(0, 10))
     closed = Fossil(FossilOptions(class_clamp=1.2)).weights(batch, Progress(0, 10))  # no penalty at epoch 0
     expected = closed / closed.mean(-1, keepdim=True)
@@ -214,7 +211,7 @@ def test_bilevel_starts_from_equation_1_scaled_to_mean_one() -> None:
 def test_bilevel_takes_its_first_penalty_from_equation_1_and_applies_it_once() -> None:
     batch, *_ = problem(None)
     options = FossilOptions(gamma_schedule="constant", gamma_initial=0.4)
-    method = FossilBilevel(FossilBilevelOptions(initial=options))
+    method = Bilevel(FossilBilevelOptions(initial=options))
     method.before_epoch(batch, Progress(0, 10))
     bare = Fossil(options.model_copy(update={"gamma_scale": 0.0})).weights(batch, Progress(0, 10))
     expected = bare / bare.mean() * (1 - 0.4 * batch.is_augmented.to(F64))
@@ -224,7 +221,7 @@ def test_bilevel_takes_its_first_penalty_from_equation_1_and_applies_it_once() -
 def test_bilevel_weights_before_the_first_epoch_are_an_error() -> None:
     batch, *_ = problem(None)
     with pytest.raises(ValueError, match="before_epoch"):
-        FossilBilevel(FossilBilevelOptions()).weights(batch, Progress(0, 10))
+        Bilevel(FossilBilevelOptions()).weights(batch, Progress(0, 10))
 
 
 # --- In training ------------------------------------------------------------------------------------------------------
@@ -238,8 +235,8 @@ DATA = [make_synthetic(SyntheticScenario(n_samples=260, imbalance_ratio=4.0), se
     "method",
     [
         MetaWeightNet(MetaWeightNetOptions(hidden=5, meta_batch_size=8)),
-        FossilBilevel(FossilBilevelOptions()),
-        FossilBilevel(FossilBilevelOptions(parameters="head", curvature_samples=40)),
+        Bilevel(FossilBilevelOptions()),
+        Bilevel(FossilBilevelOptions(parameters="head", curvature_samples=40)),
     ],
     ids=["meta_weight_net", "fossil_bilevel", "fossil_bilevel-head"],
 )
@@ -256,7 +253,7 @@ def test_model_of_a_stack_learns_the_weights_that_it_would_learn_alone(method: M
 
 def test_history_of_bilevel_training_has_the_solvers_residual_iterations_and_stops() -> None:
     result = train_stacked(
-        DATA, FossilBilevel(FossilBilevelOptions(iterations=3, tolerance=0.0)), SHORT, seeds=SEEDS, proxy="softmax"
+        DATA, Bilevel(FossilBilevelOptions(iterations=3, tolerance=0.0)), SHORT, seeds=SEEDS, proxy="softmax"
     )
     for epoch in result.history:
         assert (epoch["solver_residual"] > 0).all()
@@ -267,10 +264,10 @@ def test_history_of_bilevel_training_has_the_solvers_residual_iterations_and_sto
 
 def test_bilevel_training_without_steps_is_training_with_its_first_weights() -> None:
     still = FossilBilevelOptions(weights_learning_rate=0.0, penalties_learning_rate=0.0)
-    result = train_stacked(DATA, FossilBilevel(still), SHORT, seeds=SEEDS, proxy="softmax")
+    result = train_stacked(DATA, Bilevel(still), SHORT, seeds=SEEDS, proxy="softmax")
     means = [epoch["weight_mean_class1"] for epoch in result.history]
     assert all(torch.allclose(means[0], later) for later in means[1:])
-    moving = train_stacked(DATA, FossilBilevel(FossilBilevelOptions()), SHORT, seeds=SEEDS, proxy="softmax")
+    moving = train_stacked(DATA, Bilevel(FossilBilevelOptions()), SHORT, seeds=SEEDS, proxy="softmax")
     means = [epoch["weight_mean_class1"] for epoch in moving.history]
     assert not any(torch.allclose(means[0], later) for later in means[1:])
 

@@ -25,7 +25,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fossil.config import Strict
+from fossil.config.strict import Strict
 from fossil.runtime.files import write_text
 from fossil.runtime.logs import logger, progress, say
 

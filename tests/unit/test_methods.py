@@ -15,9 +15,7 @@ from torch import Tensor
 from torch._dynamo.testing import CompileCounter
 
 import fossil.methods
-from fossil.config import (
-    METHODS,
-)
+from fossil.config.methods import METHODS
 from fossil.methods.base import Batch, Method, Progress, Samples, make_method
 from tests.unit.batches import (
     START,

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fossil.config import DATASETS, METHODS
+from fossil.config.datasets import DATASETS
+from fossil.config.methods import METHODS
 from fossil.evaluation.operating_point import OPERATING_METRICS, threshold_for_recall
 from fossil.reporting.tables.latex import TableError
 from fossil.reporting.tables.operating_point import operating_point_table

@@ -7,7 +7,8 @@ from typing import get_args
 import pytest
 import torch
 
-from fossil.config import ImageTraining, NoOptions
+from fossil.config.image_training import ImageTraining
+from fossil.config.methods.base import NoOptions
 from fossil.methods.erm import ERM
 from fossil.training import epoch as epochs
 from fossil.training.optimisers import OPTIMISERS, SCHEDULES, learning_rate, make_optimiser

@@ -8,7 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from fossil.config import MetaWeightNetOptions, NoOptions
+from fossil.config.methods.base import NoOptions
+from fossil.config.methods.meta_weight_net import MetaWeightNetOptions
 from fossil.methods.base import Method
 from fossil.methods.erm import ERM
 from fossil.methods.meta_weight_net import MetaWeightNet

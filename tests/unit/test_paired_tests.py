@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from fossil.config import Statistics
+from fossil.config.statistics import Statistics
 from fossil.evaluation.paired_tests import (
     analyse_pairs,
     flip_p,

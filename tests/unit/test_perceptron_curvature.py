@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from fossil.hypergradient import conjugate_gradient, gradient, hessian_vector_product, per_sample_jvp, sensitivities
-from fossil.hypergradient.problem import BilevelProblem, Part, Vector
+from fossil.hypergradient.problem import BilevelProblem, Chunk, Vector
 from fossil.likelihood import cross_entropy
 from fossil.training.perceptron import StackedPerceptron, Workspace, activations
 from fossil.training.perceptron_curvature import cross_entropy_forms
@@ -35,9 +35,9 @@ class Drawn:
     def objective(self, at: Vector) -> Tensor:
         return (self.coefficients * self.losses(at)).sum(-1)
 
-    def part(self, *, closed: bool) -> Part:
+    def part(self, *, closed: bool) -> Chunk:
         forms = cross_entropy_forms(self.parameters, self.inputs, self.targets, Workspace()) if closed else None
-        return Part(self.losses, torch.arange(self.inputs.shape[1]).expand(2, -1), forms)
+        return Chunk(self.losses, torch.arange(self.inputs.shape[1]).expand(2, -1), forms)
 
 
 def assert_close(found: Vector, expected: Vector) -> None:
@@ -92,7 +92,7 @@ def test_hypergradients_from_closed_forms_are_those_of_automatic_differentiation
         pieces, start = [], 0
         for item in train:
             piece = item.part(closed=closed)
-            pieces.append(Part(piece.losses, piece.index + start, piece.closed))
+            pieces.append(Chunk(piece.losses, piece.index + start, piece.closed))
             start += item.inputs.shape[1]
         problem = BilevelProblem(train[0].parameters, pieces, [validation.part(closed=closed)], stack=1)
         found.append(sensitivities(problem, coefficients, solve)[0])

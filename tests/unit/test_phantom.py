@@ -11,7 +11,8 @@ from scipy.integrate import quad
 from scipy.stats import beta, kstest
 from sklearn.metrics import roc_auc_score
 
-from fossil.config import ConfigError, Datasets, PhantomDataset
+from fossil.config.datasets import Datasets, PhantomDataset
+from fossil.config.strict import ConfigError
 from fossil.data import phantom
 from fossil.data.phantom import IDEAL_AUC, SEVERITY_HIGH, SEVERITY_LOW, draw_phantom, score_true_difficulty
 from fossil.stages import draw_phantom as stage

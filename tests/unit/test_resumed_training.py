@@ -12,11 +12,14 @@ import pytest
 import torch
 from torch import nn
 
-from fossil.config import FossilBilevelOptions, FossilOptions, MetaWeightNetOptions, NoOptions
+from fossil.config.methods.base import NoOptions
+from fossil.config.methods.fossil import FossilOptions
+from fossil.config.methods.fossil_bilevel import FossilBilevelOptions
+from fossil.config.methods.meta_weight_net import MetaWeightNetOptions
 from fossil.methods.base import Method
 from fossil.methods.erm import ERM
 from fossil.methods.fossil import Fossil
-from fossil.methods.fossil_bilevel import FossilBilevel
+from fossil.methods.fossil_bilevel import Bilevel
 from fossil.methods.meta_weight_net import MetaWeightNet
 from fossil.runtime.interruption import TrainingInterruptedError
 from fossil.training import epoch as epochs
@@ -46,7 +49,7 @@ def meta_weight_net() -> Method:
 
 def bilevel(**options: Any) -> Method:
     changes = {"weights_learning_rate": 1.0, "penalties_learning_rate": 1.0, "iterations": 3}
-    return FossilBilevel(FossilBilevelOptions(**(changes | options)))
+    return Bilevel(FossilBilevelOptions(**(changes | options)))
 
 
 CASES: dict[str, tuple[Callable[[], Setting], Callable[[], Method], dict[str, Any]]] = {

@@ -11,9 +11,11 @@ import pandas as pd
 import pytest
 import torch
 
-from fossil.config import METHODS, Config
+from fossil.config.methods import METHODS
+from fossil.config.root import Config
 from fossil.design.checks import load_config
-from fossil.design.run_configs import RunConfig, job_groups, problems
+from fossil.design.job_groups import job_groups, problems
+from fossil.design.models import RunConfig
 from fossil.design.synthetic_studies import configured_levels, studies
 from fossil.methods.base import Progress, Samples, make_method
 from tests.unit.configurations import complaint, nested

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fossil.config import SyntheticAugmentation, SyntheticScenario
+from fossil.config.synthetic import SyntheticAugmentation, SyntheticScenario
 from fossil.data.splits import ROLES, SyntheticData, as_table, read_problems
 from fossil.data.synthetic import make_synthetic
-from fossil.design.run_configs import Problem
+from fossil.design.models import Problem
 from fossil.runtime.files import read_json, sha256, write_parquet
 from fossil.stages import make_synthetic as stage
 

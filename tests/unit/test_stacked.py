@@ -12,7 +12,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from fossil.config import METHODS, NoOptions, SyntheticScenario, SyntheticTraining
+from fossil.config.methods import METHODS
+from fossil.config.methods.base import NoOptions
+from fossil.config.synthetic import SyntheticScenario, SyntheticTraining
 from fossil.data.splits import Split, SyntheticData
 from fossil.data.synthetic import make_synthetic
 from fossil.methods.base import Method, Progress, Samples, make_method

@@ -9,10 +9,12 @@ import pandas as pd
 import pytest
 import torch
 
-from fossil.config import CurriculumOptions, NoOptions, SyntheticScenario, SyntheticTraining
+from fossil.config.methods.base import NoOptions
+from fossil.config.methods.curriculum import CurriculumOptions
+from fossil.config.synthetic import SyntheticScenario, SyntheticTraining
 from fossil.data.splits import as_table
 from fossil.data.synthetic import make_synthetic
-from fossil.design.run_configs import RunConfig
+from fossil.design.models import RunConfig
 from fossil.likelihood import cross_entropy
 from fossil.methods.base import Batch, Progress, Samples
 from fossil.methods.curriculum import Curriculum

@@ -10,11 +10,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from fossil.config import NoOptions, SyntheticScenario, SyntheticTraining
+from fossil.config.methods.base import NoOptions
+from fossil.config.synthetic import SyntheticScenario, SyntheticTraining
 from fossil.data.splits import Split
 from fossil.data.synthetic import make_synthetic
 from fossil.hypergradient import gradient, hessian_vector_product, per_sample_jvp
-from fossil.hypergradient.problem import BilevelProblem, Part, Vector
+from fossil.hypergradient.problem import BilevelProblem, Chunk, Vector
 from fossil.likelihood import cross_entropy
 from fossil.methods.base import Batch, Lookahead, MakeProblem, Method, ParameterSet, Progress
 from fossil.training.perceptron import activations
@@ -146,7 +147,7 @@ def test_closed_forms_are_the_derivatives_of_the_losses(problems: dict[str, Bile
         check_closed_forms(part, problem.parameters)
 
 
-def check_closed_forms(part: Part, parameters: Vector) -> None:
+def check_closed_forms(part: Chunk, parameters: Vector) -> None:
     draws = torch.Generator().manual_seed(8)
     coefficients = torch.rand(part.index.shape, generator=draws, dtype=torch.float64)
     direction = tuple(torch.randn(p.shape, generator=draws, dtype=p.dtype) for p in parameters)

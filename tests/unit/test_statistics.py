@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fossil.config import Statistics
+from fossil.config.statistics import Statistics
 from fossil.design.comparisons import Block, Row
 from fossil.evaluation.metrics import RUN_METRICS
 from fossil.evaluation.statistics import COLUMNS, StatisticsError, compare

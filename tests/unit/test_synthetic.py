@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 
-from fossil.config import SyntheticScenario
+from fossil.config.synthetic import SyntheticScenario
 from fossil.data.synthetic import SyntheticData, make_synthetic
 
 SEEDS = [42, 77, 123]

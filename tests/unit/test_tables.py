@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fossil.config import DATASETS
+from fossil.config.datasets import DATASETS
 from fossil.design.comparisons import Block
 from fossil.reporting.tables.latex import TableError, escape
 from fossil.reporting.tables.study import study_table

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from fossil.claims.reported import read_reported
-from fossil.config import Statistics
+from fossil.config.statistics import Statistics
 from fossil.design.checks import load_config
 from fossil.design.image_studies import fold_ratio, image_studies
 from fossil.evaluation.statistics import compare

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from fossil.claims.reported import read_reported
-from fossil.config import METHODS
+from fossil.config.methods import METHODS
 from fossil.design.comparisons import Block
 from fossil.reporting.tables.latex import TableError
 from fossil.reporting.tables.study import study_table

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fossil.config import METHODS
+from fossil.config.methods import METHODS
 from fossil.reporting.tables.statistics import read_statistics
 from fossil.stages import tabulate_study
 from tests.unit.table_runs import IMAGES, SYNTHETIC, block, compared, compiles, long_table, nothing_reported, row

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from matplotlib.collections import PathCollection
 
-from fossil.config import METHODS
+from fossil.config.methods import METHODS
 from fossil.reporting import style
 from fossil.reporting.figures import theory
 from fossil.runtime.files import write_json

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fossil.config import SyntheticAugmentation, SyntheticScenario, SyntheticTraining
+from fossil.config.synthetic import SyntheticAugmentation, SyntheticScenario, SyntheticTraining
 from fossil.data.splits import as_table
 from fossil.data.synthetic import make_synthetic
-from fossil.design.run_configs import RunConfig
+from fossil.design.models import RunConfig
 from fossil.runtime.files import write_parquet
 from fossil.stages import train_stacked as stage
 

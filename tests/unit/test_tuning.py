@@ -9,10 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fossil.config import Config, FossilOptions
-from fossil.design.candidates import Candidate, candidates, described_search, variants_of
+from fossil.config.methods.fossil import FossilOptions
+from fossil.config.root import Config
+from fossil.design.candidates import candidates, described_search, variants_of
 from fossil.design.checks import load_config
 from fossil.design.image_studies import image_studies, trials
+from fossil.design.models import Candidate
 from fossil.evaluation.selection import RULES, SelectionError, score_candidates, select
 from fossil.reporting.tables.tuning import candidate_scores, options_table, top_table
 from fossil.schedules import augmentation_penalty

@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from fossil.config import (
-    BilevelOptions,
-)
+from fossil.config.methods.fossil_bilevel import BilevelOptions
 from fossil.hypergradient import project_simplex
-from fossil.hypergradient.problem import BilevelProblem, Part
+from fossil.hypergradient.problem import BilevelProblem, Chunk
 from fossil.hypergradient.upper_level import BilevelWeights
 
 F64 = torch.float64
@@ -20,8 +18,8 @@ def quadratic_problem(count: int, seed: int = 0) -> BilevelProblem:
     points = torch.randn(count, generator=torch.Generator().manual_seed(seed), dtype=F64)
     return BilevelProblem(
         (torch.tensor([0.5], dtype=F64),),
-        [Part(lambda p: (p[0] - points) ** 2 / 2, torch.arange(count))],
-        [Part(lambda p: (p[0] - torch.tensor([2.0, 3.0], dtype=F64)) ** 2 / 2, torch.arange(2))],
+        [Chunk(lambda p: (p[0] - points) ** 2 / 2, torch.arange(count))],
+        [Chunk(lambda p: (p[0] - torch.tensor([2.0, 3.0], dtype=F64)) ** 2 / 2, torch.arange(2))],
     )
 
 
@@ -80,7 +78,7 @@ def test_updates_raise_the_weight_of_samples_that_pull_towards_the_validation_sa
 def test_a_model_whose_hypergradient_is_not_finite_keeps_its_weights_and_the_others_go_on() -> None:
     points = torch.tensor([[1.0, 2.0], [float("inf"), 2.0]], dtype=F64)
     index = torch.arange(2).expand(2, 2)
-    part = Part(lambda p: (p[0] - points) ** 2 / 2, index)
+    part = Chunk(lambda p: (p[0] - points) ** 2 / 2, index)
     both = BilevelProblem((torch.zeros(2, 1, dtype=F64),), [part], [part], stack=1)
     upper = BilevelWeights(torch.ones(2, 2, dtype=F64), torch.zeros(2, 2, dtype=torch.bool))
     upper.update(both)
@@ -89,7 +87,7 @@ def test_a_model_whose_hypergradient_is_not_finite_keeps_its_weights_and_the_oth
 
 
 def test_hypergradient_that_is_not_finite_is_an_error_that_leaves_the_weights() -> None:
-    part = Part(lambda p: p[0] * torch.tensor([float("inf"), 1.0]), torch.arange(2))
+    part = Chunk(lambda p: p[0] * torch.tensor([float("inf"), 1.0]), torch.arange(2))
     upper = BilevelWeights(torch.ones(2), torch.zeros(2, dtype=torch.bool))
     with pytest.raises(FloatingPointError, match="hypergradient is not finite"):
         upper.update(BilevelProblem((torch.ones(1),), [part], [part]))
@@ -149,7 +147,7 @@ def test_state_of_other_augmented_samples_or_that_is_not_finite_is_refused() -> 
 
 def test_an_enormous_hypergradient_of_one_model_of_a_stack_stops_no_other() -> None:
     points = torch.tensor([[1.0, 2.0], [1e13, -1e13]])
-    part = Part(lambda p: (p[0] - points) ** 2 / 2, torch.arange(2).expand(2, 2))
+    part = Chunk(lambda p: (p[0] - points) ** 2 / 2, torch.arange(2).expand(2, 2))
     upper = BilevelWeights(torch.ones(2, 2), torch.zeros(2, 2, dtype=torch.bool))
     upper.update(BilevelProblem((torch.zeros(2, 1),), [part], [part], stack=1))
     assert upper.weights.isfinite().all()

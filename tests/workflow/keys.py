@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fossil.config import METHODS
+from fossil.config.methods import METHODS
 from tests.workflow.study import TINY
 
 Jobs = frozenset[str]

@@ -9,7 +9,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from fossil.config import METHODS, MethodEntry
+from fossil.config.methods import METHODS
+from fossil.config.methods.base import MethodEntry
 from fossil.design.checks import load_config
 from fossil.design.image_studies import image_studies
 from fossil.design.synthetic_studies import studies

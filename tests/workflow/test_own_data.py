@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from fossil.config import PhantomDataset
+from fossil.config.datasets import PhantomDataset
 from fossil.data.phantom import draw_phantom
 from tests.workflow.study import REPOSITORY, Study
 

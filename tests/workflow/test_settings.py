@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from fossil.config import METHODS
+from fossil.config.methods import METHODS
 from fossil.design.checks import load_config
 from tests.workflow.keys import DIVIDED, FACTS, GENERATED, OTHERS, STUDIES, TRAINS
 from tests.workflow.plans import Job, Plan, make_plans, rerun

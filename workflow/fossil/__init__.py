@@ -10,7 +10,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fossil.config import BilevelOptions, FossilOptions, TemperatureOptions
+    from fossil.config.methods.fossil import FossilOptions
+    from fossil.config.methods.fossil_bilevel import BilevelOptions
+    from fossil.config.methods.temperature import TemperatureOptions
     from fossil.library import FossilBilevel, FossilWeights
 
 __version__ = "0.1.0"
@@ -18,9 +20,9 @@ __version__ = "0.1.0"
 __all__ = ["BilevelOptions", "FossilBilevel", "FossilOptions", "FossilWeights", "TemperatureOptions"]
 
 _HOMES = {
-    "BilevelOptions": "fossil.config",
-    "FossilOptions": "fossil.config",
-    "TemperatureOptions": "fossil.config",
+    "BilevelOptions": "fossil.config.methods.fossil_bilevel",
+    "FossilOptions": "fossil.config.methods.fossil",
+    "TemperatureOptions": "fossil.config.methods.temperature",
     "FossilBilevel": "fossil.library",
     "FossilWeights": "fossil.library",
 }

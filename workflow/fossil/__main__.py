@@ -23,7 +23,7 @@ from typing import get_args, get_type_hints
 from pydantic import ValidationError
 
 import fossil.stages
-from fossil.config import explain
+from fossil.config.strict import explain
 from fossil.runtime import provenance
 from fossil.runtime.failures import final_failure, is_mended_by_another_try, note_failure
 from fossil.runtime.files import write_json

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from fossil.config import Proxy
+from fossil.config.strict import Proxy
 from fossil.likelihood import class_log_probabilities, cross_entropy
 
 

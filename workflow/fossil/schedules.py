@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from fossil.config import FossilOptions, TemperatureOptions
+from fossil.config.methods.fossil import FossilOptions
+from fossil.config.methods.temperature import TemperatureOptions
 
 
 def temperature(fraction: float, options: TemperatureOptions) -> float:

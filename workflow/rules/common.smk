@@ -13,7 +13,25 @@ if PACKAGE_ROOT not in sys.path:
     sys.path.insert(0, PACKAGE_ROOT)
 
 from fossil.claims.measured import absent_tables, measured_tables, protocols
-from fossil.config import BASELINE, DATASETS, METHODS, PHANTOMS, ConfigError, read_typed
+from fossil.config.strict import BASELINE, ConfigError, read_typed
+from fossil.config.datasets import DATASETS, PHANTOMS
+from fossil.config.methods import METHODS
+from fossil.config.datasets import DATASETS, PHANTOMS
+from fossil.config.methods import METHODS
+from fossil.config.strict import BASELINE, ConfigError, read_typed
+from fossil.design.comparisons import Row
+from fossil.design.checks import load_config
+from fossil.design.job_groups import job_groups, problems
+from fossil.design.comparisons import row_key
+from fossil.design.image_studies import (
+    fold_ratio,
+    image_studies,
+    internal_study,
+    operating_points,
+    trials,
+    variant_overrides,
+)
+from fossil.design.synthetic_studies import configured_levels, studies
 from fossil.config.tuning import SEARCHED
 from fossil.design.candidates import described_search
 from fossil.design.checks import load_config

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from fossil.claims.measured import SWEEP, Measured
 from fossil.claims.reported import RowName
-from fossil.config import PHANTOMS, Statistics
-from fossil.design.candidates import Search
+from fossil.config.datasets import PHANTOMS
+from fossil.config.statistics import Statistics
 from fossil.design.comparisons import Block, Row, row_key
+from fossil.design.models import Search
 from fossil.evaluation.fold_tests import t_test
 from fossil.evaluation.paired_tests import flip_p, in_units, wilcoxon_p
 from fossil.evaluation.run_values import run_values

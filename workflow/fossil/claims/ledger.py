@@ -19,7 +19,7 @@ from fossil.claims.parts import Better, Difference, EveryRun, Insignificant, Not
 from fossil.claims.reported import Paper
 from fossil.claims.self_checks import Check, Finding, run_checks
 from fossil.claims.verdicts import CONTRADICTED, NOT_RUN, printed_worst, worst
-from fossil.config import Strict
+from fossil.config.strict import Strict
 
 COLUMNS = [
     *("kind", "id", "place", "line", "claim", "reported", "measured", "verdict", "measured_verdict", "how"),

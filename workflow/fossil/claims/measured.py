@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from fossil.config import DATASETS, METHODS, PHANTOMS, Config, Strict, laid_over
+from fossil.config.datasets import DATASETS, PHANTOMS
+from fossil.config.methods import METHODS
+from fossil.config.root import Config
+from fossil.config.strict import Strict, deep_merge
 from fossil.config.studies import SyntheticStudy
 from fossil.design.comparisons import Block
 from fossil.design.image_studies import fold_ratio, internal_study
@@ -130,7 +133,7 @@ def _of_options(config: Config, methods: Collection[str]) -> Iterator[str]:
     """Yield options of methods that are neither ours by default nor the paper's."""
     for name in (name for name in config.methods if name in methods):
         default = METHODS[name].options().model_dump(mode="json")
-        allowed = [default, laid_over(default, _PAPER_OPTIONS.get(name, {}))]
+        allowed = [default, deep_merge(default, _PAPER_OPTIONS.get(name, {}))]
         ours = config.method_settings(name)["options"]
         if ours not in allowed:
             yield from _differing(ours, default, name)

@@ -12,9 +12,9 @@ from fossil.claims.evidence import Evidence, row_of
 from fossil.claims.measured import SWEEP
 from fossil.claims.reported import PAPER_LEVEL, RowName, reported_number
 from fossil.claims.verdicts import BEYOND, EMPTY, NOT_RUN, OTHER_SIDE, SAME_SIDE, WITHIN_1, WITHIN_2
-from fossil.design.candidates import Candidate, Search, option_at
 from fossil.design.comparisons import Block, Row
 from fossil.design.image_studies import PRINTED_METHODS
+from fossil.design.models import Candidate, Search, option_at
 from fossil.evaluation.selection import score_candidates
 
 NUMBER_COLUMNS = [

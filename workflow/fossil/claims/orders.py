@@ -25,9 +25,10 @@ from fossil.claims.verdicts import (
     NOT_RUN,
     Answer,
 )
-from fossil.config import Strict
-from fossil.design.candidates import STAGE_WISE, Search, option_at
+from fossil.config.strict import Strict
+from fossil.design.candidates import STAGE_WISE
 from fossil.design.image_studies import PRINTED_METHODS
+from fossil.design.models import Search, option_at
 from fossil.evaluation.selection import score_candidates
 
 _CLOSE = 0.01

@@ -22,7 +22,7 @@ from fossil.claims.verdicts import (
     Answer,
 )
 from fossil.claims.wording import intervals, label, p_text, place, runs_text
-from fossil.config import Strict
+from fossil.config.strict import Strict
 from fossil.design.comparisons import Block, Row
 from fossil.evaluation.metrics import METRICS
 

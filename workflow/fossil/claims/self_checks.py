@@ -17,7 +17,7 @@ from pydantic import Field, ValidationError
 from fossil.claims.expressions import ExpressionError, evaluate
 from fossil.claims.reported import PAPER_LEVEL, Paper, ReportedMean
 from fossil.claims.verdicts import CONSISTENT, EMPTY, INCONSISTENT
-from fossil.config import Strict
+from fossil.config.strict import Strict
 
 RowKey = tuple[str, str, str, str]
 """Table, imbalance ratio, method and variant."""

@@ -7,23 +7,21 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from fossil.config.datasets import DATASETS, Datasets, PhantomDataset
-from fossil.config.methods import METHODS, FossilOptions
+from fossil.config.image_training import PACKAGED_BACKBONES
+from fossil.config.methods import METHODS
+from fossil.config.methods.fossil import FossilOptions
+from fossil.config.statistics import Statistics
 from fossil.config.strict import explain
-from fossil.config.studies import (
-    AUGMENTED,
-    PACKAGED_BACKBONES,
-    ImageStudy,
-    Statistics,
-    SyntheticStudy,
-)
+from fossil.config.studies import ImageStudy, SyntheticStudy
+from fossil.config.synthetic import AUGMENTED
 from fossil.config.tuning import PRINTED_OPTIONS
 
 if TYPE_CHECKING:
-    from fossil.config import Config
+    from fossil.config.root import Config
 
 
 def weights_problems(study: ImageStudy) -> list[str]:
-    """Check that the weights are to be had."""
+    """Check that the weights are available."""
     if study.weights != "package" or study.training.backbone in PACKAGED_BACKBONES:
         return []
     return [

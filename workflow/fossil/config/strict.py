@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -13,6 +13,12 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$")]
 Variant = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_.-]*$")]
+Beta = Annotated[float, Field(ge=0, lt=1)]
+Proxy = Literal["softmax", "entropy", "loss", "unscaled_loss"]
+DifficultySource = Literal["online", "frozen"]
+
+BASELINE = "baseline"
+"""Name of the variant of a method with its configured options."""
 
 
 class ConfigError(ValueError):
@@ -38,9 +44,9 @@ def read_typed(value: Any) -> Any:
     return yaml.safe_load(value)
 
 
-def laid_over(values: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+def deep_merge(values: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
     """Lay a mapping over another one, key by key, also within the mappings that both hold."""
-    inner = {k: laid_over(values.get(k) or {}, v) if isinstance(v, Mapping) else v for k, v in overrides.items()}
+    inner = {k: deep_merge(values.get(k) or {}, v) if isinstance(v, Mapping) else v for k, v in overrides.items()}
     return {**values, **inner}
 
 

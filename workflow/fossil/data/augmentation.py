@@ -18,7 +18,7 @@ from kornia.geometry.transform import rotate
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fossil.config import Augmentation, AugmentationPolicy
+from fossil.config.image_training import Augmentation, AugmentationPolicy
 
 _NUMBERS = 7
 _COPIES_BATCH = 64

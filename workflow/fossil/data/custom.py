@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 from pydantic import Field
 
-from fossil.config import Strict
+from fossil.config.strict import Strict
 from fossil.data.manifest import Manifest, ManifestError, build_manifest, require_both_classes, some
 from fossil.data.tables import read_table
 

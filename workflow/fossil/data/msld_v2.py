@@ -16,7 +16,7 @@ from typing import Any, Literal
 import pandas as pd
 from pydantic import Field
 
-from fossil.config import Strict
+from fossil.config.strict import Strict
 from fossil.data.manifest import Manifest, ManifestError, build_manifest, require_both_classes, some
 from fossil.data.msld_v2_folders import CLASS_OF_PREFIX, Folders, walk
 from fossil.data.subsets import draw_with_copies, thin_by_patient

@@ -22,7 +22,8 @@ from PIL import Image
 from scipy.special import betaincinv
 from threadpoolctl import threadpool_limits
 
-from fossil.config import ConfigError, PhantomDataset
+from fossil.config.datasets import PhantomDataset
+from fossil.config.strict import ConfigError
 from fossil.data.phantom_drawing import MAX_HAIRS, Scenes, draw_images
 from fossil.runtime.files import write_csv
 from fossil.runtime.logs import progress

@@ -8,7 +8,7 @@ from sklearn.datasets import make_classification
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
-from fossil.config import SyntheticAugmentation, SyntheticScenario
+from fossil.config.synthetic import SyntheticAugmentation, SyntheticScenario
 from fossil.data.splits import Split, SyntheticData
 
 

@@ -7,38 +7,16 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
-from fossil.config import Config
-from fossil.config.methods import BASELINE, METHODS, FossilOptions, TemperatureOptions
-from fossil.config.strict import Name, Strict, Variant
+from fossil.config.methods import METHODS
+from fossil.config.methods.fossil import FossilOptions
+from fossil.config.methods.temperature import TemperatureOptions
+from fossil.config.root import Config
+from fossil.config.strict import BASELINE
 from fossil.config.tuning import PRINTED_OPTIONS, SEARCHED, Grid, ImageVariant, Tuning
+from fossil.design.models import Candidate, Search, option_at
 
 STAGE_WISE = "stage-wise"
 """Start of the names of candidates of the stage-wise variant."""
-
-
-class Candidate(Strict):
-    """Options to try.
-
-    Attributes
-    ----------
-    variant : str
-        Name, which says the values of the options that differ between candidates.
-    options : dict
-        Laid over the configured ones.
-    trained_as : str
-        Candidate whose trials are this one's too, since both train alike; often itself.
-    may_win : bool
-        Whether it can be chosen.
-    in_budget : bool
-        Whether it is among those that are compared where every method has equally many.
-    """
-
-    method: Name
-    variant: Variant
-    options: dict[str, Any]
-    trained_as: Variant
-    may_win: bool = True
-    in_budget: bool = False
 
 
 def candidates(config: Config, method: str) -> list[Candidate]:
@@ -142,25 +120,6 @@ def baseline_candidate(method: str) -> Candidate:
     return Candidate(method=method, variant=BASELINE, options={}, trained_as=BASELINE, may_win=False)
 
 
-class Search(Strict):
-    """The search of a method, as a table shows it.
-
-    Attributes
-    ----------
-    options : list of str
-        Options that the grid has, or those that the paper tunes; empty for a method without any.
-    configured, printed : dict
-        Their configured values, and those that the paper prints as tuned; empty where it prints none.
-    """
-
-    method: Name
-    label: str
-    candidates: list[Candidate]
-    options: list[str]
-    configured: dict[str, Any]
-    printed: dict[str, Any]
-
-
 def described_search(config: Config, method: str) -> Search:
     """Describe the search of a method, what is configured first."""
     options = list(config.images.tuning.grids.get(method, {}))
@@ -174,11 +133,3 @@ def described_search(config: Config, method: str) -> Search:
         configured={key: option_at(configured, key) for key in options},
         printed={key: option_at(printed, key) for key in options if option_at(printed, key) is not None},
     )
-
-
-def option_at(options: Mapping[str, Any], key: str) -> Any:
-    """Find an option by its key in a grid, such as temperature.minimum; None where it is not there."""
-    found: Any = options
-    for name in key.split("."):
-        found = found.get(name) if isinstance(found, Mapping) else None
-    return found

@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from fossil.config import Config, ConfigError
 from fossil.config.checks import unknown_method
 from fossil.config.methods import METHODS
-from fossil.config.strict import explain
+from fossil.config.root import Config
+from fossil.config.strict import ConfigError, explain
 from fossil.design.candidates import candidates, variants_of
 
 

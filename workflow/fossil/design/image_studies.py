@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fossil.config.methods import BASELINE, METHODS
+from fossil.config.methods import METHODS
+from fossil.config.strict import BASELINE
 from fossil.config.tuning import PRINTED_OPTIONS, VARIANT_LABELS
-from fossil.design.candidates import Candidate, baseline_candidate, candidates, searches, variants_of
+from fossil.design.candidates import baseline_candidate, candidates, searches, variants_of
 from fossil.design.comparisons import Block, Row, row_key
+from fossil.design.models import Candidate
 
 if TYPE_CHECKING:
-    from fossil.config import Config
     from fossil.config.datasets import DatasetName
+    from fossil.config.root import Config
 
 PRINTED_METHODS = {
     "erm": "ERM",

@@ -11,11 +11,13 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from fossil.config import BASELINE, METHODS
+from fossil.config.methods import METHODS
+from fossil.config.strict import BASELINE
 from fossil.design.image_studies import image_studies, trials
 
 if TYPE_CHECKING:
-    from fossil.config import Config, DatasetName
+    from fossil.config.datasets import DatasetName
+    from fossil.config.root import Config
 
 _START_SECONDS = 6.0
 """What a training takes on top of its epochs, at most, as the benchmark ``job`` measures it."""

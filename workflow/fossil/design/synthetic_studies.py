@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator
 from itertools import product
 from typing import TYPE_CHECKING
 
-from fossil.config.methods import BASELINE, METHODS
-from fossil.config.studies import AUGMENTED, Proxy, SyntheticScenario
+from fossil.config.methods import METHODS
+from fossil.config.strict import BASELINE, Proxy
+from fossil.config.synthetic import AUGMENTED, SyntheticScenario
 from fossil.design.comparisons import ANY, GRID_FACTORS, Block, Row, row_key
 
 if TYPE_CHECKING:
-    from fossil.config import Config
+    from fossil.config.root import Config
 
 RISING = "rising-temperature"
 """Variant of curriculum learning whose temperature rises, so that hard samples come in late instead of fading."""

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fossil.config import Statistics
+from fossil.config.statistics import Statistics
 from fossil.design.comparisons import ANY, Block, Row
 from fossil.evaluation.metrics import GRID_METRICS
 from fossil.evaluation.paired_tests import analyse_pairs, holm

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from fossil.config import Statistics
+from fossil.config.statistics import Statistics
 from fossil.evaluation.paired_tests import UNIT, in_units, rank_biserial
 
 FOLD_TESTS = ("corrected_t", "fold_means")

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from fossil.config import Statistics
+from fossil.config.statistics import Statistics
 
 # Differences are counted in units of 1e-12: 0.3 - 0.2 and 0.2 - 0.1 then tie, and so do sums and means that are equal.
 UNIT = 1e-12

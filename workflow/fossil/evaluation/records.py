@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import Field
 
-from fossil.config import Strict
+from fossil.config.strict import Strict
 from fossil.runtime.files import read_json
 
 

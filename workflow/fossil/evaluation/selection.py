@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from fossil.design.candidates import Candidate
+from fossil.design.models import Candidate
 
 CRITERION = "auc"
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fossil.config import Statistics
+from fossil.config.statistics import Statistics
 from fossil.design.comparisons import Block
 from fossil.evaluation.fold_tests import FOLD_TESTS, analyse_folds
 from fossil.evaluation.paired_tests import analyse_pairs, holm

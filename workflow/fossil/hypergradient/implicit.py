@@ -18,7 +18,7 @@ from fossil.hypergradient.derivatives import (
     per_sample_jvp,
     plain_attention,
 )
-from fossil.hypergradient.problem import BilevelProblem, Part, Vector
+from fossil.hypergradient.problem import BilevelProblem, Chunk, Vector
 from fossil.hypergradient.solvers import Solution
 
 
@@ -62,13 +62,13 @@ def sensitivities(
     return _in_table(found, coefficients), solution
 
 
-def _mean_gradient(part: Part, parameters: Vector, total: int) -> Vector:
+def _mean_gradient(part: Chunk, parameters: Vector, total: int) -> Vector:
     if part.closed:
         return part.closed.gradient(torch.full(part.index.shape, 1 / total, dtype=parameters[0].dtype))
     return gradient(lambda p: part.losses(p).sum(-1) / total, parameters)
 
 
-def _derivative(part: Part, problem: BilevelProblem, direction: Vector, finite_differences: bool) -> Tensor:
+def _derivative(part: Chunk, problem: BilevelProblem, direction: Vector, finite_differences: bool) -> Tensor:
     if finite_differences:
         return finite_difference_jvp(part.losses, problem.parameters, direction, stack=problem.stack)
     if part.closed:
@@ -76,7 +76,7 @@ def _derivative(part: Part, problem: BilevelProblem, direction: Vector, finite_d
     return per_sample_jvp(part.losses, problem.parameters, direction)
 
 
-def _in_table(found: Sequence[tuple[Part, Tensor]], like: Tensor) -> Tensor:
+def _in_table(found: Sequence[tuple[Chunk, Tensor]], like: Tensor) -> Tensor:
     """Values of each part at the places of its samples, 0 elsewhere."""
     table = torch.zeros_like(like)
     for part, values in found:
@@ -89,7 +89,7 @@ def _training_curvature(problem: BilevelProblem, coefficients: Tensor, finite_di
     parts = problem.curvature or problem.train
     scale = _count(problem.train) / _count(parts)
 
-    def product_of(part: Part) -> Product:
+    def product_of(part: Chunk) -> Product:
         own = scale * coefficients.gather(-1, part.index)
 
         def objective(parameters: Vector) -> Tensor:
@@ -105,11 +105,11 @@ def _training_curvature(problem: BilevelProblem, coefficients: Tensor, finite_di
     return lambda v: _sum_of_parts(lambda part: product_of(part)(v), parts)
 
 
-def _count(parts: Sequence[Part]) -> int:
+def _count(parts: Sequence[Chunk]) -> int:
     return sum(part.index.shape[-1] for part in parts)
 
 
-def _sum_of_parts(function: Callable[[Part], Vector], parts: Sequence[Part]) -> Vector:
+def _sum_of_parts(function: Callable[[Chunk], Vector], parts: Sequence[Chunk]) -> Vector:
     return _sum(function(part) for part in parts)
 
 

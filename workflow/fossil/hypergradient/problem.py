@@ -31,8 +31,8 @@ class ClosedForms:
 
 
 @dataclass(frozen=True)
-class Part:
-    """Some samples of a problem.
+class Chunk:
+    """Some samples of a problem, few enough to fit in memory.
 
     Attributes
     ----------
@@ -51,19 +51,19 @@ class Part:
 
 @dataclass(frozen=True)
 class BilevelProblem:
-    """A training and a validation set as functions of the parameters, in parts that fit in memory.
+    """A training and a validation set as functions of the parameters, in chunks that fit in memory.
 
     Attributes
     ----------
     parameters : tuple of Tensor
         Where the lower level stands; the leading ``stack`` axes count models.
-    train, validation : sequence of Part
-    curvature : sequence of Part
-        A random part of the training samples, whose Hessian stands for that of all (Byrd et al. 2011); empty for all.
+    train, validation : sequence of Chunk
+    curvature : sequence of Chunk
+        A random sample of the training samples, whose Hessian stands for that of all (Byrd et al. 2011); empty for all.
     """
 
     parameters: Vector
-    train: Sequence[Part]
-    validation: Sequence[Part]
+    train: Sequence[Chunk]
+    validation: Sequence[Chunk]
     stack: int = 0
-    curvature: Sequence[Part] = ()
+    curvature: Sequence[Chunk] = ()

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from fossil.config import BilevelOptions
+from fossil.config.methods.fossil_bilevel import BilevelOptions
 from fossil.hypergradient import (
     Solution,
     conjugate_gradient,

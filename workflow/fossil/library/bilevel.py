@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from fossil.config import BilevelOptions
+from fossil.config.methods.fossil_bilevel import BilevelOptions
 from fossil.hypergradient import Solution
 from fossil.hypergradient.functional import ModelFunction, function_of, plain_module, submodule
-from fossil.hypergradient.problem import BilevelProblem, Part
+from fossil.hypergradient.problem import BilevelProblem, Chunk
 from fossil.hypergradient.upper_level import BilevelWeights
 from fossil.library import checks
 from fossil.likelihood import cross_entropy
@@ -187,7 +187,7 @@ class FossilBilevel:
         """
         self._upper.load_state_dict(state)
 
-    def _part(self, function: ModelFunction, inputs: Tensor, targets: Tensor, index: Tensor) -> Part:
+    def _part(self, function: ModelFunction, inputs: Tensor, targets: Tensor, index: Tensor) -> Chunk:
         def losses(parameters: tuple[Tensor, ...]) -> Tensor:
             labels = targets.to(function.device)
             values = self._loss(function(parameters, inputs), labels)
@@ -198,7 +198,7 @@ class FossilBilevel:
                 )
             return values
 
-        return Part(losses, index.to(function.device).long())
+        return Chunk(losses, index.to(function.device).long())
 
     def _log(self) -> None:
         solved = self.last

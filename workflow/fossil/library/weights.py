@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from fossil.config import FossilOptions, Proxy
+from fossil.config.methods.fossil import FossilOptions
+from fossil.config.strict import Proxy
 from fossil.difficulty import difficulty as score
 from fossil.difficulty import stage_of, stage_thresholds
 from fossil.library import checks

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fossil.config import NoOptions, Strict
+from fossil.config.methods.base import MethodOptions, NoOptions
 from fossil.hypergradient.problem import BilevelProblem, Vector
 from fossil.likelihood import cross_entropy
 
@@ -122,16 +122,20 @@ number of training samples, drawn at random, whose curvature is taken (None: all
 class Method:
     """A weighting method: cross-entropy with equal weights unless a subclass says otherwise.
 
-    ``uses_difficulty`` says whether its weights look at difficulty. With ``weights_each_step`` they are asked for at
-    each step, with the batch; otherwise once an epoch, after ``before_epoch``.
+    With ``weights_each_step`` weights are computed at each step, from the batch; otherwise once per epoch, after
+    ``before_epoch``.
     """
 
-    uses_difficulty: ClassVar[bool] = False
     weights_each_step: ClassVar[bool] = False
-    options_type: ClassVar[type[Strict]] = NoOptions
+    options_type: ClassVar[type[MethodOptions]] = NoOptions
 
     def __init__(self, options: Any) -> None:
         self.options = options
+
+    @property
+    def uses_difficulty(self) -> bool:
+        """Whether its weights depend on difficulty."""
+        return self.options_type.uses_difficulty
 
     def losses(self, batch: Batch) -> Tensor:
         """Per-sample losses, shape (..., n)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from fossil.config import CurriculumOptions
+from fossil.config.methods.curriculum import CurriculumOptions
 from fossil.methods.base import Method, Progress, Samples
 from fossil.schedules import temperature
 
@@ -16,7 +16,6 @@ class Curriculum(Method):
     paper's hyperparameters and the default here, all start alike and hard samples fade.
     """
 
-    uses_difficulty = True
     options_type = CurriculumOptions
 
     def weights(self, samples: Samples, progress: Progress) -> Tensor:

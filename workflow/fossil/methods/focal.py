@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from fossil.config import FocalOptions
+from fossil.config.methods.focal import FocalOptions
 from fossil.likelihood import cross_entropy
 from fossil.methods.base import Batch, Method
 

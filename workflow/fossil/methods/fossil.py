@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from fossil.config import FossilOptions
+from fossil.config.methods.fossil import FossilOptions
 from fossil.difficulty import stage_of, stage_thresholds
 from fossil.methods.base import Method, Progress, Samples
 from fossil.methods.class_weights import effective_number_weights, inverse_prior_weights
@@ -24,7 +24,6 @@ class Fossil(Method):
     multiplier above 1 exceeds the bound 1/(K p) of Lemma 3.1.
     """
 
-    uses_difficulty = True
     options_type = FossilOptions
 
     def __init__(self, options: FossilOptions) -> None:

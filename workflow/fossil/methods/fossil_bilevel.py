@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from fossil.config import FossilBilevelOptions
+from fossil.config.methods.fossil_bilevel import FossilBilevelOptions
 from fossil.difficulty import stage_thresholds
 from fossil.hypergradient.upper_level import BilevelWeights
 from fossil.methods.base import MakeProblem, Method, Progress, Samples
@@ -14,14 +14,13 @@ from fossil.methods.fossil import closed_form
 from fossil.schedules import augmentation_penalty
 
 
-class FossilBilevel(Method):
+class Bilevel(Method):
     """Free weights and penalties of every training sample, started from Eq. 1 and stepped after every epoch.
 
     The first weights are Eq. 1's at epoch 0, scaled to mean 1, which the warm-up term does not survive; the first
     penalty is Eq. 1's there, 0 with its linear schedule.
     """
 
-    uses_difficulty = True
     options_type = FossilBilevelOptions
 
     def __init__(self, options: FossilBilevelOptions) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from fossil.config import MetaWeightNetOptions
+from fossil.config.methods.meta_weight_net import MetaWeightNetOptions
 from fossil.methods.base import Batch, Lookahead, Method, Progress, Samples
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from fossil.config import EffectiveNumberOptions
+from fossil.config.methods.static import EffectiveNumberOptions
 from fossil.methods.base import Method, Progress, Samples
 from fossil.methods.class_weights import effective_number_weights, inverse_prior_weights
 

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fossil.config import DATASETS, Config, ConfigError
+from fossil.config.datasets import DATASETS
+from fossil.config.root import Config
+from fossil.config.strict import ConfigError
 from fossil.runtime.digest import listing_digest, table_digest
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fossil.config import Config
+from fossil.config.root import Config
 from fossil.design.comparisons import Block, Row
 from fossil.design.image_studies import fold_ratio
 from fossil.design.synthetic_studies import configured_levels

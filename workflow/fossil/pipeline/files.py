@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fossil.config import METHODS, Config
+from fossil.config.methods import METHODS
+from fossil.config.root import Config
 
 RUN_FILES = ("run.json", "predictions.parquet", "history.parquet")
 """What every training writes into its folder."""

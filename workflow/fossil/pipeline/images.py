@@ -7,11 +7,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fossil.config import BASELINE, METHODS, Config
+from fossil.config.methods import METHODS
+from fossil.config.root import Config
+from fossil.config.strict import BASELINE
 from fossil.config.tuning import SEARCHED
-from fossil.design.candidates import Candidate, candidates
+from fossil.design.candidates import candidates
 from fossil.design.comparisons import Row
 from fossil.design.image_studies import image_studies, internal_study, operating_points, trials, variant_overrides
+from fossil.design.models import Candidate
 from fossil.pipeline.files import RUN_FILES, existing, method_module
 
 Paths = list[str]

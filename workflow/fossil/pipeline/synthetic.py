@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
-from fossil.config import BASELINE, METHODS, Config
+from fossil.config.methods import METHODS
+from fossil.config.root import Config
+from fossil.config.strict import BASELINE
 from fossil.design.comparisons import row_key
-from fossil.design.run_configs import job_groups, problems
+from fossil.design.job_groups import job_groups, problems
 from fossil.design.synthetic_studies import studies
 from fossil.pipeline.files import RUN_FILES, existing, method_module
 

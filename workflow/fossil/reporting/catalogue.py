@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fossil.config import BASELINE, Config
+from fossil.config.root import Config
+from fossil.config.strict import BASELINE
 from fossil.design.comparisons import Block, row_key
 from fossil.design.synthetic_studies import augmented_scenario
 from fossil.reporting.catalogue_images import image_figures, image_tables

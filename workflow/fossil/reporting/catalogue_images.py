@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fossil.config import BASELINE, DATASETS, PHANTOMS, Config, DatasetName
+from fossil.config.datasets import DATASETS, PHANTOMS, DatasetName
+from fossil.config.root import Config
+from fossil.config.strict import BASELINE
 from fossil.config.tuning import SEARCHED
 from fossil.design.comparisons import Block
 from fossil.design.image_studies import internal_study, operating_points

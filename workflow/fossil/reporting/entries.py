@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from fossil.config import DATASETS
+from fossil.config.datasets import DATASETS
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

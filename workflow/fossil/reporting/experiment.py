@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fossil.config import BASELINE, DATASETS, PHANTOMS, Config
-from fossil.config.datasets import DatasetName
+from fossil.config.datasets import DATASETS, PHANTOMS, DatasetName
+from fossil.config.root import Config
+from fossil.config.strict import BASELINE
 from fossil.design.comparisons import Block
 from fossil.design.image_studies import image_studies, internal_study, operating_points
 from fossil.design.synthetic_studies import studies

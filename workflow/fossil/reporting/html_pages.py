@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from markdown_it import MarkdownIt
 
-from fossil.config import DATASETS, PHANTOMS
+from fossil.config.datasets import DATASETS, PHANTOMS
 
 _STYLE = """
 body { font: 14px/1.45 system-ui, sans-serif; margin: 1.5em; color: #222; }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fossil.config import Config
+from fossil.config.root import Config
 from fossil.design.candidates import searches
 from fossil.design.synthetic_studies import studies
 

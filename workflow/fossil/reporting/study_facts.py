@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fossil.config import DATASETS, METHODS, PHANTOMS, Config
+from fossil.config.datasets import DATASETS, PHANTOMS
+from fossil.config.methods import METHODS
+from fossil.config.root import Config
 from fossil.config.tuning import VARIANT_LABELS
 from fossil.design.candidates import candidates, searches
 from fossil.reporting.catalogue_images import dataset_description

@@ -11,7 +11,8 @@ import matplotlib
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from fossil.config import DATASETS, METHODS
+from fossil.config.datasets import DATASETS
+from fossil.config.methods import METHODS
 from fossil.evaluation.metrics import METRICS, REGRETS
 from fossil.runtime.files import atomic_path
 

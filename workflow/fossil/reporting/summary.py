@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from fossil.config import DATASETS
+from fossil.config.datasets import DATASETS
 from fossil.reporting.claims import verdict_table
 
 _COLUMNS = {"balanced_accuracy": "balanced accuracy", "recall": "recall", "auc": "AUC"}

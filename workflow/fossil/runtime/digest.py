@@ -16,9 +16,6 @@ _ROOT = Path(__file__).parents[1]
 
 _IMAGE_SUFFIXES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"})
 
-# What the configuration decides reaches a stage as settings, which count on their own.
-_NOT_COUNTED = "fossil.config"
-
 
 @cache
 def code_digest(*modules: str) -> str:
@@ -33,11 +30,20 @@ def code_digest(*modules: str) -> str:
 
 
 def imported_modules(*modules: str) -> set[str]:
-    """List the modules that count: the named ones, what they import, and the packages that hold them."""
+    """Return the modules that count: the named ones, what they import, and the packages that contain them.
+
+    A module that imports a package itself, such as a registry, counts all modules of that package: it may import them
+    by name.
+    """
     graph = _graph()
-    found = set(modules).union(*(graph.find_upstream_modules(module) for module in modules))
-    packages = {".".join(parts[:end]) for parts in (m.split(".") for m in found) for end in range(1, len(parts))}
-    return {m for m in found | packages if m != _NOT_COUNTED and not m.startswith(f"{_NOT_COUNTED}.")}
+    counted: set[str] = set()
+    new = set(modules)
+    while new:
+        counted |= new
+        imported = {upstream for module in new for upstream in graph.find_modules_directly_imported_by(module)}
+        new = (imported | {child for module in imported for child in graph.find_descendants(module)}) - counted
+    packages = {".".join(parts[:end]) for parts in (m.split(".") for m in counted) for end in range(1, len(parts))}
+    return counted | packages
 
 
 def listing_digest(folder: Path) -> str:

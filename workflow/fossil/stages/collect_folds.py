@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from fossil.config import Strict
+from fossil.config.strict import Strict
 from fossil.design.comparisons import Row
 from fossil.evaluation.collect import collect_folds
 from fossil.runtime.files import write_parquet

@@ -7,7 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from fossil.config import Statistics, Strict
+from fossil.config.statistics import Statistics
+from fossil.config.strict import Strict
 from fossil.design.comparisons import Block
 from fossil.evaluation.statistics import compare
 from fossil.runtime.files import write_csv

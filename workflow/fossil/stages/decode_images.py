@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fossil.config import Strict
+from fossil.config.strict import Strict
 from fossil.data.images import decode_images
 from fossil.data.manifest import some
 from fossil.data.photographs import Interpolation

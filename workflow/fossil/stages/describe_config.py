@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fossil.config import NoOptions
+from fossil.config.methods.base import NoOptions
 from fossil.reporting.config_reference import schema_text, with_key_table
 from fossil.runtime.files import write_text
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from fossil.config import Strict
+from fossil.config.strict import Strict
 from fossil.data.downloads.msld_v2_source import download_msld_v2
 
 

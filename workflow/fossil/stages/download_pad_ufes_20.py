@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from fossil.config import Strict
+from fossil.config.strict import Strict
 from fossil.data.downloads.pad_ufes_20_source import download_pad_ufes_20
 
 

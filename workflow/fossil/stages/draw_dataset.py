@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from fossil.config import Strict
+from fossil.config.strict import Strict
 from fossil.data.fold_data import load_images
 from fossil.data.folds import read_folds
 from fossil.reporting.dataset_figure import draw_dataset

@@ -11,7 +11,7 @@ import pandas as pd
 from pydantic import field_validator
 
 import fossil.reporting.figures
-from fossil.config import Strict
+from fossil.config.strict import Strict
 from fossil.reporting.style import save_figure
 from fossil.reporting.tables.statistics import read_statistics
 

@@ -6,7 +6,8 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from fossil.config import PhantomDataset, Strict
+from fossil.config.datasets import PhantomDataset
+from fossil.config.strict import Strict
 from fossil.data.phantom import IDEAL_AUC, draw_phantom
 from fossil.runtime.files import sha256
 

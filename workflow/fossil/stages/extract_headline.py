@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from fossil.config import Strict
+from fossil.config.strict import Strict
 from fossil.runtime.files import write_csv, write_json
 
 _ROW = ["study", "scenario", "method", "variant"]

@@ -12,8 +12,9 @@ from fossil.claims.ledger import judge, read_claims
 from fossil.claims.measured import Measured
 from fossil.claims.reported import read_reported
 from fossil.claims.self_checks import read_checks
-from fossil.config import Statistics, Strict
-from fossil.design.candidates import Search
+from fossil.config.statistics import Statistics
+from fossil.config.strict import Strict
+from fossil.design.models import Search
 from fossil.runtime.files import write_csv
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from fossil.config import Strict
+from fossil.config.strict import Strict
 from fossil.data.folds import make_folds
 from fossil.runtime.files import write_parquet
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from fossil.config import Strict
+from fossil.config.strict import Strict
 from fossil.data.splits import ROLES, SyntheticData, as_table
 from fossil.data.synthetic import make_synthetic
-from fossil.design.run_configs import Problem
+from fossil.design.models import Problem
 from fossil.runtime.files import sha256, write_json, write_parquet
 
 

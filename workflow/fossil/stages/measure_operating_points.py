@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fossil.config import Strict
-from fossil.config.strict import Fraction
+from fossil.config.strict import Fraction, Strict
 from fossil.design.comparisons import Row
 from fossil.evaluation.collect import fold_predictions, measure_folds
 from fossil.evaluation.operating_point import OPERATING_METRICS, operating_point

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import torch
 
-from fossil.config import ImageTraining, Strict
+from fossil.config.image_training import ImageTraining
+from fossil.config.strict import Strict
 from fossil.data.fold_data import load_images
 from fossil.runtime.files import read_json, write_parquet
 from fossil.runtime.logs import logger, progress

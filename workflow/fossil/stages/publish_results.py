@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from fossil.config import Strict
+from fossil.config.strict import Strict
 from fossil.evaluation.records import Trainings, read_records
 from fossil.runtime.files import read_json
 from fossil.runtime.logs import say

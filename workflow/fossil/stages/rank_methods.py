@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from fossil.config import Strict
+from fossil.config.strict import Strict
 from fossil.design.comparisons import Block
 from fossil.evaluation.ranks import rank_rows
 from fossil.runtime.files import write_csv

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fossil.config import Strict
+from fossil.config.strict import Strict
 from fossil.runtime.logs import say
 from fossil.versions.record import CONFIGURATION, VersionError, first_ten
 from fossil.versions.restoring import changed_code, mark_up_to_date, restore

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from fossil.config import Strict
-from fossil.design.candidates import Candidate
+from fossil.config.strict import Strict
 from fossil.design.comparisons import Row
+from fossil.design.models import Candidate
 from fossil.evaluation.collect import collect_folds
 from fossil.evaluation.selection import select
 from fossil.runtime.files import write_json

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from fossil.claims.ledger import read_ledger
-from fossil.config import Strict
+from fossil.config.strict import Strict
 from fossil.reporting.summary import Tables, summary_page
 from fossil.runtime.files import write_text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fossil.claims.ledger import read_ledger
-from fossil.config import NoOptions
+from fossil.config.methods.base import NoOptions
 from fossil.reporting.claims import page
 from fossil.reporting.tables.claims import claims_tables
 from fossil.runtime.files import write_text

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from fossil.config import Strict
+from fossil.config.strict import Strict
 from fossil.data.folds import read_folds
 from fossil.reporting.tables.dataset import dataset_table, describe_dataset
 from fossil.runtime.files import read_json, write_csv, write_text

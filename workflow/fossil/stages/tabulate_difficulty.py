@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from fossil.claims.reported import read_reported_text
-from fossil.config import Strict
+from fossil.config.strict import Strict
 from fossil.reporting.tables.difficulty import QUANTITIES, STAGES, difficulty_table
 from fossil.runtime.files import read_json, write_csv, write_text
 

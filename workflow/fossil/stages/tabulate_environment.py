@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fossil.claims.reported import read_reported_text
-from fossil.config import Strict
+from fossil.config.strict import Strict
 from fossil.evaluation.records import Trainings, read_records
 from fossil.reporting.tables.environment import environment_table
 from fossil.runtime.files import write_csv, write_text

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from fossil.config import Strict
-from fossil.config.strict import Fraction
+from fossil.config.strict import Fraction, Strict
 from fossil.design.comparisons import Block
 from fossil.reporting.tables.operating_point import operating_point_table
 from fossil.runtime.files import write_csv, write_text

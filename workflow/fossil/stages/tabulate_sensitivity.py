@@ -8,7 +8,7 @@ from typing import Annotated
 import pandas as pd
 from pydantic import Field
 
-from fossil.config import Strict
+from fossil.config.strict import Strict
 from fossil.design.comparisons import Block
 from fossil.reporting.tables.sensitivity import sensitivity_table
 from fossil.reporting.tables.statistics import read_statistics

@@ -11,8 +11,8 @@ from typing import Any
 import pandas as pd
 
 from fossil.claims.reported import read_reported
-from fossil.config import Strict
-from fossil.config.studies import AUGMENTED
+from fossil.config.strict import Strict
+from fossil.config.synthetic import AUGMENTED
 from fossil.design.comparisons import Block
 from fossil.reporting.tables.statistics import read_statistics
 from fossil.reporting.tables.study import study_table

@@ -12,7 +12,8 @@ import pandas as pd
 import torch
 from pydantic import Field
 
-from fossil.config import ImageTraining, Strict, laid_over
+from fossil.config.image_training import ImageTraining
+from fossil.config.strict import Strict, deep_merge
 from fossil.data.fold_data import FoldData, load_fold
 from fossil.difficulty import Proxy
 from fossil.methods.base import make_method
@@ -64,7 +65,7 @@ def run(
     data = load_fold(manifest=manifest, folds=folds, images=images, fold=settings.fold)
     options = settings.method["options"]
     for path in tuned:
-        options = laid_over(options, read_json(path)["options"])
+        options = deep_merge(options, read_json(path)["options"])
     read = [manifest, folds, *(images_description or [images]), *difficulty, *weights, *tuned]
     name = f"{settings.method_name} fold {settings.fold} seed {settings.seed}"
     with event_watcher(events[0] / name.replace(" ", "-") if events else None) as after_epoch:

@@ -14,9 +14,10 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from fossil.config import Proxy, Strict, SyntheticTraining
+from fossil.config.strict import Proxy, Strict
+from fossil.config.synthetic import SyntheticTraining
 from fossil.data.splits import ROLES, SyntheticData, read_problems
-from fossil.design.run_configs import RunConfig
+from fossil.design.models import RunConfig
 from fossil.methods.base import Method, make_method, method_class
 from fossil.runtime.files import write_parquet
 from fossil.runtime.logs import logger, progress

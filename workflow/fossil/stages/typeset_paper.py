@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from fossil.config import Strict
+from fossil.config.strict import Strict
 from fossil.runtime.files import atomic_path
 from fossil.runtime.logs import logger
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field, PositiveInt
 
-from fossil.config import BASELINE, Strict
+from fossil.config.strict import BASELINE, Strict
 from fossil.runtime.files import read_json, write_csv, write_parquet
 from fossil.theory import ROUNDS, verify_theory
 from fossil.theory.curvature import SIZES

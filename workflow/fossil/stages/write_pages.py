@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from fossil.claims.ledger import read_ledger
-from fossil.config import Strict
+from fossil.config.strict import Strict
 from fossil.evaluation.records import Trainings, read_records
 from fossil.reporting.captions import caption_of
 from fossil.reporting.claims import page, verdict_table

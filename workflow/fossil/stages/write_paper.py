@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from fossil.config import Strict
+from fossil.config.strict import Strict
 from fossil.reporting.captions import caption_of
 from fossil.reporting.paper import Picture, paper_document
 from fossil.runtime.files import write_text

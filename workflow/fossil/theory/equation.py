@@ -10,7 +10,8 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from fossil.config import FossilOptions, TemperatureOptions
+from fossil.config.methods.fossil import FossilOptions
+from fossil.config.methods.temperature import TemperatureOptions
 from fossil.methods.base import Batch, Progress
 from fossil.methods.fossil import Fossil
 from fossil.schedules import temperature

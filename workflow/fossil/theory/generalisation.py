@@ -10,7 +10,8 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 
-from fossil.config import FossilOptions, TemperatureOptions
+from fossil.config.methods.fossil import FossilOptions
+from fossil.config.methods.temperature import TemperatureOptions
 from fossil.methods.base import Progress
 from fossil.theory.equation import Weigh, make_batch, trained_weights
 from fossil.theory.runs import describe_gaps

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fossil.config import TemperatureOptions
+from fossil.config.methods.temperature import TemperatureOptions
 from fossil.methods.base import Progress
 from fossil.theory.equation import Weigh, constant_options, make_batch, trained_weights
 from fossil.theory.runs import describe_shares

@@ -6,7 +6,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from fossil.config import CurriculumOptions, FocalOptions, FossilOptions, TemperatureOptions
+from fossil.config.methods.curriculum import CurriculumOptions
+from fossil.config.methods.focal import FocalOptions
+from fossil.config.methods.fossil import FossilOptions
+from fossil.config.methods.temperature import TemperatureOptions
 from fossil.methods.base import Progress
 from fossil.methods.curriculum import Curriculum
 from fossil.methods.focal import Focal

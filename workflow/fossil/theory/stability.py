@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from fossil.config import FossilOptions
+from fossil.config.methods.fossil import FossilOptions
 from fossil.methods.base import Progress
 from fossil.theory.equation import Weigh, make_batch, trained_weights
 from fossil.theory.statement import Statement, judge, loglog_slope

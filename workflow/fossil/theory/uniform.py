@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 from torch import Tensor
 
-from fossil.config import FossilOptions
+from fossil.config.methods.fossil import FossilOptions
 from fossil.methods.base import Progress
 from fossil.theory.equation import Weigh, make_batch, trained_weights
 from fossil.theory.generalisation import COPIES, LEVELS, class_weighted_sample, vanishes

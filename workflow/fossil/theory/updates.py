@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import torch
 
-from fossil.config import BilevelOptions
-from fossil.hypergradient.problem import BilevelProblem, Part
+from fossil.config.methods.fossil_bilevel import BilevelOptions
+from fossil.hypergradient.problem import BilevelProblem, Chunk
 from fossil.hypergradient.upper_level import BilevelWeights
 from fossil.theory.statement import Statement, judge
 
@@ -52,8 +52,8 @@ def noise_problem(noise: torch.Tensor) -> BilevelProblem:
     and the sensitivity of sample i is noise_i over that.
     """
     theta = (torch.zeros_like(noise),)
-    train = Part(lambda p: p[0].square().sum() / 2 + p[0], torch.arange(len(noise)))
-    return BilevelProblem(theta, [train], [Part(lambda p: (noise * p[0]).sum().unsqueeze(0), torch.arange(1))])
+    train = Chunk(lambda p: p[0].square().sum() / 2 + p[0], torch.arange(len(noise)))
+    return BilevelProblem(theta, [train], [Chunk(lambda p: (noise * p[0]).sum().unsqueeze(0), torch.arange(1))])
 
 
 def _farthest_outside(generator: torch.Generator, make: Callable[..., BilevelWeights]) -> tuple[float, float]:

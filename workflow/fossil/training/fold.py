@@ -11,7 +11,7 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from fossil.config import ImageTraining
+from fossil.config.image_training import ImageTraining
 from fossil.data.augmentation import image_keys
 from fossil.data.fold_data import FoldData
 from fossil.difficulty import Proxy

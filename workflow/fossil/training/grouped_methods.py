@@ -30,7 +30,10 @@ class GroupedMethods(Method):
             names = ", ".join(sorted(kind.__name__ for kind in kinds))
             raise ValueError(f"{names} cannot share a stack: one class is needed, without a loss or a hook of its own")
         self._methods = methods
-        self.uses_difficulty = methods[0].uses_difficulty
+
+    @property
+    def uses_difficulty(self) -> bool:
+        return self._methods[0].uses_difficulty
 
     def before_epoch(self, samples: Samples, progress: Progress) -> None:
         for method, part in zip(self._methods, self._parts(samples), strict=True):

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fossil.config import ImageTraining
+from fossil.config.image_training import ImageTraining
 from fossil.data.augmentation import AugmentationParameters, augment, draw_parameters
 from fossil.methods.base import Method, Samples
 from fossil.training.backbone import InputConfig

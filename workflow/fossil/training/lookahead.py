@@ -10,7 +10,7 @@ from torch import Tensor
 
 from fossil.hypergradient.derivatives import gradient, per_sample_jvp
 from fossil.hypergradient.functional import ModelFunction, RandomState, function_of
-from fossil.hypergradient.problem import BilevelProblem, Part, Vector
+from fossil.hypergradient.problem import BilevelProblem, Chunk, Vector
 from fossil.likelihood import cross_entropy
 from fossil.methods.base import Lookahead, ParameterSet, Progress
 from fossil.training.image_data import PREDICTION_BATCH, TrainingRows, autocast
@@ -92,16 +92,16 @@ def make_problem(
 
 def _whole_parts(
     size: int, function: ModelFunction, pixels: Callable[[Tensor], Tensor], targets: Tensor, chosen: Tensor
-) -> list[Part]:
-    def part(index: Tensor) -> Part:
-        return Part(lambda parameters: cross_entropy(function(parameters, pixels(index)), targets[index]), index)
+) -> list[Chunk]:
+    def part(index: Tensor) -> Chunk:
+        return Chunk(lambda parameters: cross_entropy(function(parameters, pixels(index)), targets[index]), index)
 
     return [part(index) for index in chosen.split(size)]
 
 
 def _head_parts(
     function: ModelFunction, pixels: Callable[[Tensor], Tensor], targets: Tensor, chosen: Tensor
-) -> list[Part]:
+) -> list[Chunk]:
     with autocast(targets.device):
         features = torch.cat([function.prepare(pixels(index)) for index in chosen.split(PREDICTION_BATCH)])
-    return [Part(lambda parameters: cross_entropy(function(parameters, features), targets[chosen]), chosen)]
+    return [Chunk(lambda parameters: cross_entropy(function(parameters, features), targets[chosen]), chosen)]

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from fossil.config import ImageTraining
+from fossil.config.image_training import ImageTraining
 
 OPTIMISERS: Mapping[str, Callable[[Iterable[Tensor], ImageTraining, bool | None], Optimizer]] = {
     "adamw": lambda parameters, training, fused: torch.optim.AdamW(

@@ -14,11 +14,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fossil.config import SyntheticTraining
+from fossil.config.synthetic import SyntheticTraining
 from fossil.data.splits import Split, SyntheticData
 from fossil.difficulty import Proxy
 from fossil.difficulty import difficulty as score
-from fossil.hypergradient.problem import BilevelProblem, Part, Vector
+from fossil.hypergradient.problem import BilevelProblem, Chunk, Vector
 from fossil.likelihood import cross_entropy
 from fossil.methods.base import Batch, Lookahead, Method, ParameterSet, Progress, Samples
 from fossil.training.device import method_generator
@@ -174,16 +174,16 @@ class _Run:
             given, self._parts(given, train), self._parts(given, validation), stack=1, curvature=drawn
         )
 
-    def _parts(self, parameters: Vector, split: _StackedSplit) -> list[Part]:
+    def _parts(self, parameters: Vector, split: _StackedSplit) -> list[Chunk]:
         """Put samples into parts whose arrays fit the processor's cache."""
         rows = [tensor.split(_ROWS_OF_A_PART, dim=1) for tensor in (split.inputs, split.targets, split.index)]
         return [self._part(parameters, *tensors) for tensors in zip(*rows, strict=True)]
 
-    def _part(self, parameters: Vector, inputs: Tensor, targets: Tensor, index: Tensor) -> Part:
+    def _part(self, parameters: Vector, inputs: Tensor, targets: Tensor, index: Tensor) -> Chunk:
         def losses(at: Vector) -> Tensor:
             return cross_entropy(activations(at, inputs)[-1], targets)
 
-        return Part(losses, index, cross_entropy_forms(parameters, inputs, targets, self.workspace))
+        return Chunk(losses, index, cross_entropy_forms(parameters, inputs, targets, self.workspace))
 
     def _some(self, split: _StackedSplit, count: int) -> _StackedSplit:
         """Draw samples of each model without replacement; all of them where there are no more."""

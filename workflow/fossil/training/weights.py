@@ -15,7 +15,7 @@ from safetensors import SafetensorError
 from timm.models import PretrainedCfg, get_pretrained_cfg
 from torch import Tensor
 
-from fossil.config import PACKAGED_BACKBONES
+from fossil.config.image_training import PACKAGED_BACKBONES
 from fossil.data.downloads.hub import fetch_hub_file
 from fossil.runtime.files import sha256
 from fossil.training.backbone import BackboneError, read_tensors, require_fit, say_unknown

@@ -10,7 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import model_validator
 
-from fossil.config import DATASETS, METHODS, Strict
+from fossil.config.datasets import DATASETS
+from fossil.config.methods import METHODS
+from fossil.config.strict import Strict
 from fossil.design.comparisons import Block, Row, row_key
 
 COUNTS = "7/8: 7 of 8 runs are there"

@@ -16,7 +16,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 from pydantic import Field
 
-from fossil.config import Strict
+from fossil.config.strict import Strict
 from fossil.design.comparisons import Block, Row
 from fossil.reporting.figures._runs import (
     COUNTS,

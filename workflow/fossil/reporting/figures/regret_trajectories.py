@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from fossil.config import Strict
+from fossil.config.strict import Strict
 from fossil.design.comparisons import Block, Row
 from fossil.evaluation.regret import dynamic_regret_terms
 from fossil.reporting.figures._runs import (

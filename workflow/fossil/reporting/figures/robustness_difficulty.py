@@ -13,8 +13,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from fossil.config import Strict
-from fossil.config.strict import Fraction
+from fossil.config.strict import Fraction, Strict
 from fossil.design.comparisons import Block, Row
 from fossil.reporting.figures._runs import expected_runs, mark_notes, marked_label, metric_values
 from fossil.reporting.style import SMALL, TEXT_WIDTH, arrow_notes, figure_style, method_look, metric_title

@@ -15,7 +15,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.transforms import ScaledTranslation
 from pydantic import field_validator, model_validator
 
-from fossil.config import Strict
+from fossil.config.strict import Strict
 from fossil.design.comparisons import ANY, GRID_FACTORS, Block, Row
 from fossil.evaluation.metrics import METRICS
 from fossil.reporting.figures._runs import COUNTS, counted, expected_runs, metric_values, seed_count

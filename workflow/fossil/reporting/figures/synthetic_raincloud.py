@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from fossil.config import Strict
+from fossil.config.strict import Strict
 from fossil.design.comparisons import Block, Row
 from fossil.reporting.figures._runs import expected_runs, mark_notes, marked_label, metric_values
 from fossil.reporting.style import (

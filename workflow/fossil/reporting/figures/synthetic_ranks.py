@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fossil.config import Strict
+from fossil.config.strict import Strict
 from fossil.design.comparisons import Block
 from fossil.reporting.figures._ranks import PANELS, draw_ranks
 

@@ -8,7 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
-from fossil.config import METHODS, Strict
+from fossil.config.methods import METHODS
+from fossil.config.strict import Strict
 from fossil.reporting.style import TEXT_WIDTH, figure_style, mark_line, method_handle, method_look
 
 PANELS = ("weight", "static_regret", "dynamic_regret", "iteration_time", "sample_share", "gap")

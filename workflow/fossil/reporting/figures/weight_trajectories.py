@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 from numpy.typing import NDArray
 
-from fossil.config import Strict
+from fossil.config.strict import Strict
 from fossil.design.comparisons import Block, Row
 from fossil.reporting.figures._runs import COUNTS, counted, expected_runs, run_curves, seed_count, weighs_within_loss
 from fossil.reporting.style import TEXT_WIDTH, figure_style

@@ -6,7 +6,7 @@ from itertools import product
 
 import pandas as pd
 
-from fossil.config import BASELINE
+from fossil.config.strict import BASELINE
 from fossil.design.comparisons import ANY, GRID_FACTORS, Block, Row
 from fossil.evaluation.metrics import METRICS
 from fossil.reporting.tables.factors import FACTORS, cells_of, level_name, levels_of

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from fossil.config import METHODS
+from fossil.config.methods import METHODS
 from fossil.evaluation.metrics import Best
 
 _SPECIALS = {character: rf"\{character}" for character in "&%$#_{}"} | {

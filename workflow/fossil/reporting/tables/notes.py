@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
-from fossil.config import DATASETS
+from fossil.config.datasets import DATASETS
 from fossil.design.comparisons import Block
 from fossil.reporting.tables.latex import TableError, number
 from fossil.reporting.tables.summary import runs_of

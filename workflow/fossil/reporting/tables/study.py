@@ -9,7 +9,7 @@ from itertools import chain
 
 import pandas as pd
 
-from fossil.config import DATASETS
+from fossil.config.datasets import DATASETS
 from fossil.design.comparisons import Block
 from fossil.evaluation.metrics import METRICS
 from fossil.reporting.tables.latex import (

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fossil.config.methods import BASELINE
+from fossil.config.strict import BASELINE
 from fossil.config.tuning import SEARCHED
-from fossil.design.candidates import STAGE_WISE, Search, option_at
+from fossil.design.candidates import STAGE_WISE
 from fossil.design.image_studies import PRINTED_METHODS
+from fossil.design.models import Search, option_at
 from fossil.evaluation.selection import score_candidates
 from fossil.reporting.tables.latex import NOTHING, environment, escape, footnotes, groups_over, mark, number, row
 

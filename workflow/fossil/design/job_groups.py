@@ -1,45 +1,15 @@
-"""What the synthetic section trains: runs, put into jobs, on problems."""
+"""What the synthetic section trains: run configurations in job groups, on problems."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from fossil.config.methods import BASELINE, METHODS
-from fossil.config.strict import Name, Strict, Variant
-from fossil.config.studies import DifficultySource, Proxy, SyntheticAugmentation, SyntheticScenario
-from fossil.design.comparisons import ANY, Row, row_key
+from fossil.config.methods import METHODS
+from fossil.config.root import Config
+from fossil.config.strict import BASELINE
+from fossil.design.comparisons import ANY, Row
+from fossil.design.models import Problem, RunConfig
 from fossil.design.synthetic_studies import PROXY_LABELS, RISING, augmented_scenario, studies
-
-if TYPE_CHECKING:
-    from fossil.config import Config
-
-
-class RunConfig(Strict):
-    """A method with its options on a scenario; all its seeds are trained together.
-
-    ``proxy`` and ``source`` say what makes a sample difficult and who scores it; null for a method that looks at no
-    difficulty.
-    """
-
-    scenario: Name
-    method: Name
-    variant: Variant
-    target: str
-    options: dict[str, Any]
-    proxy: Proxy | None
-    source: DifficultySource | None
-
-    @property
-    def key(self) -> str:
-        """Key of the rows that show it."""
-        return row_key(self.scenario, self.method, self.variant)
-
-
-class Problem(Strict):
-    """A generated problem, with augmented copies or without."""
-
-    scenario: SyntheticScenario
-    augmentation: SyntheticAugmentation | None
 
 
 def problems(config: Config) -> dict[str, Problem]:
