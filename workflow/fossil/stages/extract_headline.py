@@ -1,4 +1,4 @@
-"""Take the main numbers out of the results, in files that are small enough for Git, to tell versions apart by."""
+"""Extract the main numbers of the results into files that are small enough for Git, to compare versions."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ def _means(metrics: pd.DataFrame, names: list[str]) -> pd.DataFrame:
 
 
 def _nested(means: pd.DataFrame) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    nested: dict[str, Any] = {}
     for (study, scenario, method, variant), row in means.iterrows():
-        inner = found.setdefault(study, {}).setdefault(scenario, {})
+        inner = nested.setdefault(study, {}).setdefault(scenario, {})
         inner[f"{method}-{variant}"] = {name: value for name, value in row.items() if pd.notna(value)}
-    return found
+    return nested
 
 
 def _counts(counted: pd.DataFrame) -> dict[str, dict[str, int]]:
-    found: dict[str, dict[str, int]] = {}
+    counts: dict[str, dict[str, int]] = {}
     for kind, verdict, count in counted.itertuples(index=False):
-        found.setdefault(kind, {})[verdict] = count
-    return found
+        counts.setdefault(kind, {})[verdict] = count
+    return counts
 
 
 def _runs(metrics: pd.DataFrame) -> dict[str, int]:

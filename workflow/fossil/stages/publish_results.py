@@ -1,4 +1,4 @@
-"""Store the results of a finished run as a version: files in DVC's cache, pointers and a record for Git."""
+"""Publish the results of a finished run as a version: files in DVC's cache, pointers and a record for Git."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fossil.config.strict import Strict
 from fossil.evaluation.records import Trainings, read_records
 from fossil.runtime.files import read_json
 from fossil.runtime.logs import say
-from fossil.versions.publishing import Publication, publish
+from fossil.versions.publishing import publish
 from fossil.versions.record import VERSION, VersionError, first_ten
 
 _RUN = ["study", "scenario", "method", "variant", "fold", "seed"]
@@ -52,9 +52,9 @@ def run(settings: Settings, *, metrics: list[Path], headline: Path, results: Pat
     """
     records = read_records(settings.trainings, results)
     _require_runs(metrics, records)
-    publication = Publication(
-        configuration=settings.configuration,
-        description={
+    changed = publish(
+        settings.configuration,
+        {
             "facts": dict(settings.facts),
             "warning": settings.warning,
             "trainings": len(records),
@@ -63,8 +63,8 @@ def run(settings: Settings, *, metrics: list[Path], headline: Path, results: Pat
         own=settings.own,
         withheld=settings.withheld,
         allow_uncommitted=settings.allow_uncommitted,
+        lock=lock,
     )
-    changed = publish(publication, lock=lock)
     version = read_json(VERSION)
     files, size = (sum(file[key] for file in version["files"].values()) for key in ("files", "size"))
     say(f"Published: {files} files, {size / 1e6:.1f} MB, in DVC's cache.")

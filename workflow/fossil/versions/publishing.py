@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -28,38 +27,29 @@ _ABOUT_PUBLISHING = ("commit", "published")
 """Keys of the record that say when it was written, and nothing about the results."""
 
 
-@dataclass(frozen=True)
-class Publication:
-    """What a run says about itself.
+def publish(
+    configuration: dict[str, Any],
+    description: dict[str, Any],
+    *,
+    own: list[str],
+    withheld: list[str],
+    allow_uncommitted: bool,
+    lock: Path,
+) -> list[Path]:
+    """Store the files of a finished run and write its record; return the changed files that Git shall keep.
 
-    Attributes
+    Parameters
     ----------
     configuration : dict
         All keys, resolved.
     description : dict
         What the record tells readers about the run.
     own : list of str
-        Files and folders of the user's that the run read.
+        Files and folders of the user's that the run read, which are never stored.
     withheld : list of str
         Folders that hold copies of the user's images and stay here.
     allow_uncommitted : bool
         Whether code that is in no commit may have made the results.
-    """
-
-    configuration: dict[str, Any]
-    description: dict[str, Any]
-    own: list[str]
-    withheld: list[str]
-    allow_uncommitted: bool
-
-
-def publish(run: Publication, *, lock: Path) -> list[Path]:
-    """Store the files of a finished run and write its record; return the changed files that Git shall keep.
-
-    Parameters
-    ----------
-    run : Publication
-        What the run says about itself.
     lock : Path
         Versions of all packages.
 
@@ -71,21 +61,21 @@ def publish(run: Publication, *, lock: Path) -> list[Path]:
     """
     with open_dvc() as repo:
         require_no_other_run()
-        own = _own_places(run.own)
-        made = [path for path in _made_files(run.configuration) if not _lies_in(path, own)]
-        units = sorted({unit for path in made if (unit := unit_of(path)) and str(unit) not in run.withheld})
+        places = _own_places(own)
+        made = [path for path in _made_files(configuration) if not _lies_in(path, places)]
+        units = sorted({unit for path in made if (unit := unit_of(path)) and str(unit) not in withheld})
         known = read_version() or {"files": {}}
-        former = [path for path in map(Path, known["files"]) if not _overlaps(path, own)]
+        former = [path for path in map(Path, known["files"]) if not _overlaps(path, places)]
         written = [*map(pointer_of, units), VERSION, CONFIGURATION]
         stale = [pointer for path in former if (pointer := pointer_of(path)).exists() and pointer not in written]
-        uncommitted = _uncommitted([*written, *map(pointer_of, former)], allowed=run.allow_uncommitted)
+        uncommitted = _uncommitted([*written, *map(pointer_of, former)], allowed=allow_uncommitted)
         before = {path: path.read_bytes() for path in written if path.exists()}
         with repo.scm_context(quiet=True):  # without its advice on what to commit
             outs = [out for stage in repo.add(list(map(str, units))) for out in stage.outs]
         require_no_other_run()  # DVC may have stored its files half-written
         for pointer in stale:
             pointer.unlink()
-        write_json(CONFIGURATION, run.configuration)
+        write_json(CONFIGURATION, configuration)
         record = {
             "commit": git("rev-parse", "HEAD").strip(),
             "uncommitted": uncommitted,
@@ -93,10 +83,10 @@ def publish(run: Publication, *, lock: Path) -> list[Path]:
             "packages": {str(lock): sha256(lock)},
             "configuration": sha256(CONFIGURATION),
             "files": {str(unit): _described(out) for unit, out in zip(units, outs, strict=True)},
-            "own": run.own,
-            "withheld": sorted({str(unit_of(path)) for path in made} & {*run.withheld}),
+            "own": own,
+            "withheld": sorted({str(unit_of(path)) for path in made} & {*withheld}),
             "not_of_this_run": _of_other_runs(units, made),
-            **run.description,
+            **description,
         }
         if _about_results(known) != _about_results(record):
             write_json(VERSION, record)
