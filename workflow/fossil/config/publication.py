@@ -1,4 +1,4 @@
-"""What may be published with a version of the results."""
+"""Configuration of what may be published with a version of the results."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ class Publishing(Strict):
 
     allow_uncommitted: bool = Field(
         False,
-        description="Publish also what code in no commit made; the version's record then names the files.",
+        description="Publish results of code that is in no commit. The version's record then names the files.",
     )
     own_images: bool = Field(
         False,
-        description="Publish also what is decoded from a folder of yours. Without it, a copy elsewhere has the "
-        "results, but trains everything anew where a run is added.",
+        description="Publish images that were decoded from a folder of yours. Without them, another clone has the "
+        "results, but decodes and trains again where a run is added.",
     )
