@@ -40,7 +40,7 @@ def snakemake(*arguments: str, configuration: Path) -> str:
     VersionError
         With Snakemake's own words, if it fails.
     """
-    command = [sys.executable, "-m", "snakemake", "--cores", "1", *arguments]
+    command = [sys.executable, "-m", "snakemake", "--executor", "local", "--cores", "1", *arguments]
     return _run([*command, "--configfile", str(configuration)])
 
 
