@@ -29,9 +29,10 @@ from fossil.theory import (
     updates,
     weights,
 )
+from fossil.theory import statement as statement_module
 from fossil.theory.curvature import Cost
 from fossil.theory.equation import printed_weights, trained_weights
-from fossil.theory.statement import Statement, decide, judge, loglog_slope
+from fossil.theory.statement import STATEMENTS, Outcome, Statement, decide, loglog_slope, statement
 from fossil.theory.streams import Trace
 
 ROUNDS = np.arange(1.0, 20_001)
@@ -74,20 +75,31 @@ def test_a_statement_is_refuted_only_if_neither_form_holds(printed: bool, correc
     assert decide(printed=printed, corrected=corrected) == verdict
 
 
-def test_what_is_verified_has_no_correction() -> None:
-    words = {"place": "p", "claim": "c", "evidence": "e", "correction": "another"}
-    assert judge("s", **words, printed=True).correction == ""
-    assert judge("s", **words, printed=False).correction == "another"
-    assert math.isnan(judge("s", **words, printed=True).measured)
-
-
 @pytest.mark.parametrize(
-    ("printed", "corrected", "expected"),
-    [(True, False, "verified"), (False, True, "refuted"), (False, False, "refuted")],
+    ("printed", "corrected", "as_printed", "correction"),
+    [
+        (True, False, "verified", ""),
+        (True, True, "verified", ""),
+        (False, True, "refuted", "another"),
+        (False, False, "refuted", "another"),
+    ],
 )
-def test_as_printed_says_nothing_of_the_corrected_form(printed: bool, corrected: bool, expected: str) -> None:
-    found = judge("s", place="p", claim="c", evidence="e", printed=printed, corrected=corrected)
-    assert found.as_printed == expected
+def test_a_statement_is_as_printed_whatever_its_corrected_form_and_has_a_correction_unless_it_is_verified(
+    monkeypatch: pytest.MonkeyPatch, printed: bool, corrected: bool, as_printed: str, correction: str
+) -> None:
+    monkeypatch.setattr(statement_module, "STATEMENTS", {})
+
+    @statement("s", order=1, place="p", claim="c", correction="another")
+    def check() -> Outcome:
+        return Outcome(printed=printed, corrected=corrected, evidence="e")
+
+    checked = check()
+    assert (checked.as_printed, checked.correction) == (as_printed, correction)
+    assert math.isnan(checked.measured)
+
+
+def test_every_statement_has_a_place_of_its_own_in_the_papers_order() -> None:
+    assert sorted(entry.order for entry in STATEMENTS.values()) == list(range(1, 28))
 
 
 def test_slope_of_a_power_law_is_its_exponent() -> None:

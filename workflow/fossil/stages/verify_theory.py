@@ -12,7 +12,7 @@ from pydantic import Field, PositiveInt
 
 from fossil.config.strict import BASELINE, Strict
 from fossil.runtime.files import read_json, write_csv, write_parquet
-from fossil.theory import ROUNDS, verify_theory
+from fossil.theory import ROUNDS, Inputs, verify_theory
 from fossil.theory.curvature import SIZES
 from fossil.theory.statement import Verdict
 from fossil.training.device import prepare_device
@@ -37,19 +37,20 @@ class Settings(Strict):
 def run(settings: Settings, *, histories: list[Path], description: Path, table: Path, curves: Path) -> dict[str, Any]:
     """Read the epochs of the runs (Parquet) and the description of their data (JSON).
 
-    Writes a row a statement (CSV) and the curves (Parquet).
+    Writes a row per statement (CSV) and the curves (Parquet).
 
     Returns how many statements have each verdict, and how many runs there were.
     """
     prepare_device("cpu", threads=1)
     runs = _runs(histories, settings, samples=read_json(description)["splits"]["train"]["rows"])
-    statements, drawn = verify_theory(
-        runs,
+    inputs = Inputs(
+        runs=runs,
         seed=settings.seed,
         comparable=settings.comparable,
         rounds=settings.rounds,
         sizes=tuple(settings.sizes),
     )
+    statements, drawn = verify_theory(inputs)
     write_csv(table, pd.DataFrame([asdict(statement) for statement in statements]))
     write_parquet(curves, drawn)
     verdicts = [statement.verdict for statement in statements]
@@ -58,7 +59,7 @@ def run(settings: Settings, *, histories: list[Path], description: Path, table: 
 
 
 def _runs(histories: list[Path], settings: Settings, *, samples: int) -> pd.DataFrame:
-    """Put the histories of the methods below each other, in their order, with the number of training samples."""
+    """Concatenate the histories of the methods, in their order, with the number of training samples."""
     if not histories:
         return pd.DataFrame({"method": [], **dict.fromkeys(["samples", *_COLUMNS], np.empty(0))})
     table = pd.concat([_history(path, settings.scenario) for path in histories])
@@ -70,6 +71,6 @@ def _history(path: Path, scenario: str) -> pd.DataFrame:
     frame = pd.read_parquet(path)
     missing = [name for name in ("scenario", "method", "variant", *_COLUMNS) if name not in frame.columns]
     if missing:
-        raise ValueError(f"{path}: no column {', '.join(missing)}; delete the file, so that its runs are trained anew")
-    mine = frame[(frame["scenario"] == scenario) & (frame["variant"] == BASELINE)]
-    return mine[["method", *_COLUMNS]]
+        raise ValueError(f"{path}: no column {', '.join(missing)}; delete the file, so that its runs are trained again")
+    selected = frame[(frame["scenario"] == scenario) & (frame["variant"] == BASELINE)]
+    return selected[["method", *_COLUMNS]]

@@ -20,7 +20,7 @@ from fossil.hypergradient import (
     hessian_vector_product,
     per_sample_jvp,
 )
-from fossil.theory.statement import Statement, judge
+from fossil.theory.statement import Outcome, statement
 
 Array = NDArray[np.float64]
 
@@ -124,17 +124,20 @@ def random_bilevel(rng: np.random.Generator, *, n: int, features: int, ridge: fl
     return Bilevel(rows(n), rows(n), rng.random(n) < 0.5, ridge)
 
 
-def hypergradient(*, seed: int) -> Statement:
+@statement(
+    "hypergradient",
+    order=19,
+    place="Eq. 6; appendix, Hypergradient Derivation",
+    claim="dF/dw is minus the mixed derivative of the training loss times the inverse Hessian times grad L_val.",
+)
+def hypergradient(*, seed: int) -> Outcome:
     """Eq. 6 for the weights, against differences of the re-solved lower level."""
     rng = np.random.default_rng(seed)
     problem = random_bilevel(rng, n=40, features=4)
     weights = rng.uniform(0.2, 1.5, size=40)
     implicit = -problem.sensitivities(weights)
     error = _relative_error(implicit, _differences(problem.upper, weights))
-    return judge(
-        "hypergradient",
-        place="Eq. 6; appendix, Hypergradient Derivation",
-        claim="dF/dw is minus the mixed derivative of the training loss times the inverse Hessian times grad L_val.",
+    return Outcome(
         printed=error <= _TOLERANCE,
         evidence=f"Ridge logistic regression with 40 samples: the relative difference from central differences of the "
         f"re-solved lower level is {error:.1e}.",
@@ -143,7 +146,15 @@ def hypergradient(*, seed: int) -> Statement:
     )
 
 
-def hypergradient_of_penalties(*, seed: int) -> Statement:
+@statement(
+    "hypergradient-penalties",
+    order=20,
+    place="Eq. 6 with Theorem 3.1's objective",
+    claim="The same formula gives a gradient with respect to the penalties lambda.",
+    correction="The printed training loss holds no lambda, so its mixed derivative is zero. With L = sum_i w_i "
+    "(1 - lambda_i 1{i in A}) l_i the formula is right.",
+)
+def hypergradient_of_penalties(*, seed: int) -> Outcome:
     """Eq. 6 for the penalties: zero as printed, where L_train holds no lambda, and right with w (1 - lambda) l."""
     rng = np.random.default_rng(seed)
     problem = random_bilevel(rng, n=40, features=4)
@@ -154,14 +165,9 @@ def hypergradient_of_penalties(*, seed: int) -> Statement:
     # The printed loss holds no lambda: these differences are 0 by construction.
     without = Bilevel(problem.train, problem.validation, np.zeros(40, dtype=bool))
     printed = _differences(lambda values: without.upper(weights, values), penalties)
-    return judge(
-        "hypergradient-penalties",
-        place="Eq. 6 with Theorem 3.1's objective",
-        claim="The same formula gives a gradient with respect to the penalties lambda.",
+    return Outcome(
         printed=bool((printed != 0).any()) and error <= _TOLERANCE,
         corrected=error <= _TOLERANCE,
-        correction="The printed training loss holds no lambda, so its mixed derivative is zero. With L = sum_i w_i "
-        "(1 - lambda_i 1{i in A}) l_i the formula is right.",
         evidence="That the formula gives zero for the printed loss is an argument, not a measurement: no lambda is in "
         "it, so that nothing can change with lambda. For the penalised loss the relative difference of the formula "
         f"from central differences of the re-solved lower level is {error:.1e}.",
@@ -170,7 +176,14 @@ def hypergradient_of_penalties(*, seed: int) -> Statement:
     )
 
 
-def truncated_implicit(*, seed: int, stretch: float = 1.0, steps: tuple[int, ...] = (10, 20, 40, 60)) -> Statement:
+@statement(
+    "truncated-implicit",
+    order=22,
+    place="Appendix, Hypergradient Derivation, Truncated vs. Implicit",
+    claim="Backpropagation through K unrolled steps of the lower level approximates the exact implicit formula, "
+    "with an error that falls geometrically with K.",
+)
+def truncated_implicit(*, seed: int, stretch: float = 1.0, steps: tuple[int, ...] = (10, 20, 40, 60)) -> Outcome:
     """Unrolled against implicit hypergradient: how the difference falls with the number of steps, of size stretch/L.
 
     Near the minimum one step shrinks parameters, and with them the difference, by the factor 1 - mu/L, with mu the
@@ -188,11 +201,7 @@ def truncated_implicit(*, seed: int, stretch: float = 1.0, steps: tuple[int, ...
     measured = (errors[-1] / errors[-2]) ** (1 / (steps[-1] - steps[-2]))
     limit = _SLACK * shrinkage * (steps[-1] / steps[-2]) ** (1 / (steps[-1] - steps[-2]))
     listed = ", ".join(f"{error:.1e} after {count}" for error, count in zip(errors, steps, strict=True))
-    return judge(
-        "truncated-implicit",
-        place="Appendix, Hypergradient Derivation, Truncated vs. Implicit",
-        claim="Backpropagation through K unrolled steps of the lower level approximates the exact implicit formula, "
-        "with an error that falls geometrically with K.",
+    return Outcome(
         printed=bool((np.diff(errors) < 0).all()) and measured <= limit,
         evidence=f"Ridge logistic regression with 40 samples, steps of gradient descent of size 1/L: the relative "
         f"difference from the implicit hypergradient is {listed} steps. Over the last steps it shrinks by the factor "
@@ -216,7 +225,13 @@ def one_step_error(*, seed: int) -> float:
     return _relative_error(direction * (direction @ slope) / (direction @ direction), slope)
 
 
-def null_direction(*, seed: int) -> Statement:
+@statement(
+    "null-direction",
+    order=21,
+    place="Not in the paper; why Algorithm 1 projects onto a simplex",
+    claim="Without a penalty on the parameters the scale of the weights is a null direction of the hypergradient.",
+)
+def null_direction(*, seed: int) -> Outcome:
     """Check that without a ridge the scale of the weights does not move theta*, so that <w, dF/dw> = 0."""
     rng = np.random.default_rng(seed)
     problem = random_bilevel(rng, n=60, features=3, ridge=0.0)
@@ -224,10 +239,7 @@ def null_direction(*, seed: int) -> Statement:
     slope = -problem.sensitivities(weights)
     share = abs(float(weights @ slope)) / float(np.abs(weights * slope).sum())
     moved = float(np.abs(problem.solve(3 * weights) - problem.solve(weights)).max())
-    return judge(
-        "null-direction",
-        place="Not in the paper; why Algorithm 1 projects onto a simplex",
-        claim="Without a penalty on the parameters the scale of the weights is a null direction of the hypergradient.",
+    return Outcome(
         printed=share <= 1e-9 and moved <= 1e-9,
         evidence=f"|sum_i w_i dF/dw_i| is {share:.0e} of sum_i |w_i dF/dw_i|, and weights three times as large move "
         f"the solution by {moved:.0e}. Hence the weights are projected onto a set of fixed sum.",
@@ -236,7 +248,16 @@ def null_direction(*, seed: int) -> Statement:
     )
 
 
-def convexity(*, seed: int, problems: int = 30, pairs: int = 40) -> Statement:
+@statement(
+    "theorem-4.3-convexity",
+    order=18,
+    place="Theorem 4.3, assumption on f_t",
+    claim="The upper loss F(w) = L_val(theta*(w)) is convex in the weights.",
+    correction="F is not convex in w in general, so that the assumption fails even where the lower level is solved "
+    "exactly. Convexity alone would not be enough to carry the theorem over to Algorithm 1 either, whose momentum, "
+    "approximate hypergradients and one-step lower level the proof does not treat.",
+)
+def convexity(*, seed: int, problems: int = 30, pairs: int = 40) -> Outcome:
     """Theorem 4.3's assumption: is F convex in the weights on the simplex? Looked for: F(middle) above the chord."""
     rng = np.random.default_rng(seed)
     largest, violations = -np.inf, 0
@@ -247,14 +268,8 @@ def convexity(*, seed: int, problems: int = 30, pairs: int = 40) -> Statement:
             chord = (problem.upper(one) + problem.upper(two)) / 2
             excess = (problem.upper((one + two) / 2) - chord) / chord
             largest, violations = max(largest, excess), violations + (excess > 1e-9)
-    return judge(
-        "theorem-4.3-convexity",
-        place="Theorem 4.3, assumption on f_t",
-        claim="The upper loss F(w) = L_val(theta*(w)) is convex in the weights.",
+    return Outcome(
         printed=violations == 0,
-        correction="F is not convex in w in general, so that the assumption fails even where the lower level is solved "
-        "exactly. Convexity alone would not be enough to carry the theorem over to Algorithm 1 either, whose momentum, "
-        "approximate hypergradients and one-step lower level the proof does not treat.",
         evidence=f"Ridge logistic regression with 6 samples: for {violations} of {problems * pairs} pairs of weights "
         f"on the simplex F at the middle lies above the chord, by up to {100 * largest:.1f}% of it.",
         measured=largest,

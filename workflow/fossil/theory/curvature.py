@@ -19,7 +19,7 @@ from fossil.hypergradient import (
     project_box,
     project_simplex,
 )
-from fossil.theory.statement import Statement, judge, loglog_slope
+from fossil.theory.statement import Outcome, loglog_slope, statement
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 """Numbers of parameters at which an iteration is timed."""
@@ -44,7 +44,14 @@ class Cost:
     operations: int
 
 
-def hessian_vector_identity(*, seed: int, make_product: MakeProduct = hessian_vector_product) -> Statement:
+@statement(
+    "proposition-4.4-identity",
+    order=23,
+    place="Proposition 4.4, identity; appendix, Hessian-Vector Trick",
+    claim="A Hessian-vector product is the gradient of <gradient, v> and the derivative of the gradient along v, "
+    "and conjugate gradient with such products solves the damped system.",
+)
+def hessian_vector_identity(*, seed: int, make_product: MakeProduct = hessian_vector_product) -> Outcome:
     """Proposition 4.4, identity: double backward = dense Hessian times v = derivative of the gradient along v."""
     objective, parameters = _perceptron(seed, hidden=6, dtype=torch.float64)
     generator = torch.Generator().manual_seed(seed)
@@ -66,11 +73,7 @@ def hessian_vector_identity(*, seed: int, make_product: MakeProduct = hessian_ve
     ).solution
     exact = torch.linalg.solve(dense + damping * torch.eye(len(flat), dtype=torch.float64), flat)
     solved = float((torch.cat([part.reshape(-1) for part in solution]) - exact).norm() / exact.norm())
-    return judge(
-        "proposition-4.4-identity",
-        place="Proposition 4.4, identity; appendix, Hessian-Vector Trick",
-        claim="A Hessian-vector product is the gradient of <gradient, v> and the derivative of the gradient along v, "
-        "and conjugate gradient with such products solves the damped system.",
+    return Outcome(
         printed=from_dense <= 1e-10 and from_difference <= 1e-6 and solved <= 1e-8,
         evidence=f"Perceptron with {len(flat)} parameters: relative difference {from_dense:.0e} from the dense "
         f"Hessian, {from_difference:.0e} from central differences of the gradient; conjugate gradient with damping "
@@ -80,17 +83,20 @@ def hessian_vector_identity(*, seed: int, make_product: MakeProduct = hessian_ve
     )
 
 
-def iteration_cost(costs: list[Cost]) -> Statement:
+@statement(
+    "proposition-4.4-cost",
+    order=24,
+    place="Proposition 4.4, complexity",
+    claim="For a fixed number of samples an iteration of conjugate gradient costs of order d, and not d squared, "
+    "for d parameters.",
+)
+def iteration_cost(costs: list[Cost]) -> Outcome:
     """Proposition 4.4, cost: an iteration takes time and operations in proportion to the number of parameters."""
     sizes = [cost.parameters for cost in costs]
     operations = loglog_slope(sizes, [cost.operations for cost in costs])
     seconds = loglog_slope(sizes, [cost.seconds for cost in costs])
     dense = costs[-1].parameters ** 2 * 4 / 1e12
-    return judge(
-        "proposition-4.4-cost",
-        place="Proposition 4.4, complexity",
-        claim="For a fixed number of samples an iteration of conjugate gradient costs of order d, and not d squared, "
-        "for d parameters.",
+    return Outcome(
         printed=operations <= _STEEPEST and seconds <= _STEEPEST,
         evidence=f"For a fixed number of samples, {_SAMPLES}, and from d = {sizes[0]} to {sizes[-1]}, operations grow "
         f"as d to the power {operations:.2f} and time as d to the power {seconds:.2f}; at the largest d an iteration "
@@ -100,7 +106,13 @@ def iteration_cost(costs: list[Cost]) -> Statement:
     )
 
 
-def conjugate_gradient_accuracy(*, seed: int, solve: Callable[..., Solution] = conjugate_gradient) -> Statement:
+@statement(
+    "conjugate-gradient-accuracy",
+    order=25,
+    place="Proposition 4.4, last part of the proof",
+    claim="Conjugate gradient that is truncated after k iterations gives an accuracy epsilon in time of order k d.",
+)
+def conjugate_gradient_accuracy(*, seed: int, solve: Callable[..., Solution] = conjugate_gradient) -> Outcome:
     """Proposition 4.4, accuracy: error in the A-norm after k steps, on random symmetric positive definite systems."""
     generator = torch.Generator().manual_seed(seed)
     worst = largest = 0.0
@@ -122,10 +134,7 @@ def conjugate_gradient_accuracy(*, seed: int, solve: Callable[..., Solution] = c
                 allowed = 2 * ((root - 1) / (root + 1)) ** steps
                 worst = max(worst, float(((share - _FLOOR) / allowed).max()))
             largest = max(largest, float(share.max()))
-    return judge(
-        "conjugate-gradient-accuracy",
-        place="Proposition 4.4, last part of the proof",
-        claim="Conjugate gradient that is truncated after k iterations gives an accuracy epsilon in time of order k d.",
+    return Outcome(
         printed=worst <= 1,
         evidence=f"Over {2 * 4 * _SYSTEMS} random symmetric positive definite systems with {_DIMENSION} unknowns and "
         f"condition numbers kappa up to 3000, with and without damping, and k from {_STEPS[0]} to {_STEPS[-1]} the "
@@ -155,12 +164,18 @@ def measure_costs(*, seed: int, sizes: tuple[int, ...] = SIZES, repeats: int = 3
     return costs
 
 
+@statement(
+    "projection",
+    order=27,
+    place="Appendix, Projection and Feasible Sets",
+    claim="The projections onto simplex and box exist, are unique and give the nearest feasible point.",
+)
 def projections(
     *,
     seed: int,
     onto_simplex: Callable[[Tensor], Tensor] = project_simplex,
     onto_box: Callable[[Tensor], Tensor] = project_box,
-) -> Statement:
+) -> Outcome:
     """Projections onto simplex and box: feasible, and <z - p, q - p> <= 0 for every feasible q, so the nearest point.
 
     The largest <z - p, q> over the simplex is the largest entry of z - p, over the box the sum of its positive entries.
@@ -175,10 +190,7 @@ def projections(
         p = onto_box(z)
         worst = max(worst, float(((z - p).clamp_min(0).sum(-1) - ((z - p) * p).sum(-1)).max()))
         outside = max(outside, float((-p).clamp_min(0).max()), float((p - 1).clamp_min(0).max()))
-    return judge(
-        "projection",
-        place="Appendix, Projection and Feasible Sets",
-        claim="The projections onto simplex and box exist, are unique and give the nearest feasible point.",
+    return Outcome(
         printed=worst <= 1e-9 and outside <= 1e-9,
         evidence=f"Over {200 * 20} random points and both sets the largest <z - p, q - p> of any feasible q is "
         f"{worst:.0e}, which makes p the one nearest point, and p violates the constraints by at most {outside:.0e}.",

@@ -15,7 +15,7 @@ from fossil.config.methods.temperature import TemperatureOptions
 from fossil.methods.base import Progress
 from fossil.theory.equation import Weigh, make_batch, trained_weights
 from fossil.theory.runs import describe_gaps
-from fossil.theory.statement import Statement, judge, loglog_slope
+from fossil.theory.statement import Outcome, loglog_slope, statement
 from fossil.training.history import effective_sample_size
 
 SIZES = (30, 100, 300, 1000, 3000)
@@ -27,13 +27,23 @@ COPIES = (1, 10, 100, 1000, 10_000)
 _RATE = -0.4
 
 
+@statement(
+    "theorem-4.2",
+    order=9,
+    place="Theorem 4.2, Eq. 5",
+    claim="The gap between validation loss and weighted training loss is of order 1/sqrt(N_eff).",
+    correction="The validation loss is unweighted and has another expectation. What is of order 1/sqrt(N_eff) is "
+    "the deviation of the weighted mean from its own expectation, at fixed parameters and with weights that do not "
+    "depend on the losses: for losses in [0, 1] it exceeds sqrt(log(2/delta)/(2 N_eff)) with probability delta at "
+    "most (Hoeffding).",
+)
 def theorem_4_2(
     *,
     seed: int,
     weigh: Weigh = trained_weights,
     runs: pd.DataFrame | None = None,
     comparable: Sequence[str] | None = None,
-) -> Statement:
+) -> Outcome:
     """Theorem 4.2: the gap does not vanish; the deviation of the weighted mean from its own expectation does.
 
     Where there are ``runs``, the evidence describes them too (see ``runs.describe_gaps``).
@@ -43,16 +53,9 @@ def theorem_4_2(
     within = all(share <= level for level, share in exceedances.items())
     scaled = float(np.abs(np.array(ratios) - 1).max())
     shares = ", ".join(f"{share:.4f} at delta = {level:g}" for level, share in exceedances.items())
-    return judge(
-        "theorem-4.2",
-        place="Theorem 4.2, Eq. 5",
-        claim="The gap between validation loss and weighted training loss is of order 1/sqrt(N_eff).",
+    return Outcome(
         printed=vanishes(gaps, counts),
         corrected=within and scaled <= 0.05,
-        correction="The validation loss is unweighted and has another expectation. What is of order 1/sqrt(N_eff) is "
-        "the deviation of the weighted mean from its own expectation, at fixed parameters and with weights that do not "
-        "depend on the losses: for losses in [0, 1] it exceeds sqrt(log(2/delta)/(2 N_eff)) with probability delta at "
-        "most (Hoeffding).",
         evidence=f"A constant classifier under class weights at 9:1 has the gap {gaps[0]:.2f} at N_eff = "
         f"{counts[0]:.1f} and {gaps[-1]:.2f} at {counts[-1]:.0f}. The deviation from its own expectation has sd "
         f"sqrt(N_eff)/sigma within {scaled:.3f} of 1 for N from {SIZES[0]} to {SIZES[-1]}, and exceeds the limit in "

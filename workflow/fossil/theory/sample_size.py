@@ -16,7 +16,7 @@ from fossil.config.methods.temperature import TemperatureOptions
 from fossil.methods.base import Progress
 from fossil.theory.equation import Weigh, constant_options, make_batch, trained_weights
 from fossil.theory.runs import describe_shares
-from fossil.theory.statement import Statement, judge, loglog_slope
+from fossil.theory.statement import Outcome, loglog_slope, statement
 from fossil.training.history import effective_sample_size
 
 SIZES = (10, 100, 1000, 10_000, 100_000)
@@ -24,7 +24,22 @@ SIZES = (10, 100, 1000, 10_000, 100_000)
 _ROUNDING = 1e-9
 
 
-def n_eff_range(*, seed: int, count: Callable[[Tensor], Tensor] = effective_sample_size) -> Statement:
+def kantorovich_share(ratio: float) -> float:
+    """Smallest N_eff/N of weights whose smallest is ``ratio`` times the largest: 4r/(1 + r)^2."""
+    return 4 * ratio / (1 + ratio) ** 2
+
+
+_COLDEST = TemperatureOptions().minimum
+_VACUOUS = kantorovich_share(math.exp(-1 / _COLDEST))
+
+
+@statement(
+    "n-eff-range",
+    order=13,
+    place="Theorem 4.2; appendix, Effective Sample Size",
+    claim="The effective sample size lies between 1 and N, and is N exactly if all weights are equal.",
+)
+def n_eff_range(*, seed: int, count: Callable[[Tensor], Tensor] = effective_sample_size) -> Outcome:
     """1 <= N_eff <= N, and N_eff = N exactly if all weights are equal."""
     rng = np.random.default_rng(seed)
     shares, smallest, gap = [], math.inf, 0.0
@@ -38,10 +53,7 @@ def n_eff_range(*, seed: int, count: Callable[[Tensor], Tensor] = effective_samp
         gap = max(gap, abs(n / found / (1 + float(np.var(weights / weights.mean()))) - 1))
     equal = max(abs(float(count(torch.full((n,), 0.3, dtype=torch.float64))) / n - 1) for n in (1, 2, 7, 1000))
     within = smallest >= 1 - _ROUNDING and max(shares) <= 1 + _ROUNDING
-    return judge(
-        "n-eff-range",
-        place="Theorem 4.2; appendix, Effective Sample Size",
-        claim="The effective sample size lies between 1 and N, and is N exactly if all weights are equal.",
+    return Outcome(
         printed=within and equal <= _ROUNDING and gap <= 1e-6,
         evidence=f"Over {len(shares)} random vectors of weights N_eff is at least {smallest:.4f} and N_eff/N at most "
         f"{max(shares):.4f}; N/N_eff is 1 + the squared coefficient of variation within {gap:.0e}, and equal weights "
@@ -51,7 +63,15 @@ def n_eff_range(*, seed: int, count: Callable[[Tensor], Tensor] = effective_samp
     )
 
 
-def variance_decomposition(*, seed: int) -> Statement:
+@statement(
+    "variance-decomposition",
+    order=14,
+    place="Appendix, Effective Sample Size, variance decomposition",
+    claim="The weighted loss has the variance sigma^2/N_eff, with sigma^2 the variance of a weighted term.",
+    correction="sigma^2 is the variance of one unweighted loss; the weights sum to 1 and do not depend on the "
+    "losses, which are independent with equal variance.",
+)
+def variance_decomposition(*, seed: int) -> Outcome:
     """Var(weighted mean) = sigma^2 / N_eff, by adding up all outcomes of twelve two-valued losses."""
     rng = np.random.default_rng(seed)
     chance, n = 0.3, 12
@@ -68,14 +88,9 @@ def variance_decomposition(*, seed: int) -> Statement:
         corrected_ratios.append(variance / (sigma_squared / n_eff))
         printed_ratios.append(variance / (float((weights**2).mean()) * sigma_squared / n_eff))
     off = float(np.abs(np.array(corrected_ratios) - 1).max())
-    return judge(
-        "variance-decomposition",
-        place="Appendix, Effective Sample Size, variance decomposition",
-        claim="The weighted loss has the variance sigma^2/N_eff, with sigma^2 the variance of a weighted term.",
+    return Outcome(
         printed=float(np.abs(np.array(printed_ratios) - 1).max()) <= 1e-6,
         corrected=off <= 1e-9,
-        correction="sigma^2 is the variance of one unweighted loss; the weights sum to 1 and do not depend on the "
-        "losses, which are independent with equal variance.",
         evidence=f"Over all {len(outcomes)} outcomes of {n} losses and 20 vectors of weights the variance is "
         f"sigma^2/N_eff within {off:.0e} with sigma^2 of an unweighted loss, and at least {min(printed_ratios):.0f} "
         "times too large for it with sigma^2 of a weighted term.",
@@ -84,40 +99,36 @@ def variance_decomposition(*, seed: int) -> Statement:
     )
 
 
-def corollary_4_1(*, seed: int, weigh: Weigh = trained_weights, runs: pd.DataFrame | None = None) -> Statement:
+@statement(
+    "corollary-4.1",
+    order=10,
+    place="Corollary 4.1",
+    claim="Since w <= 1/(K p(y)), the effective sample size grows in proportion to N.",
+    correction="N_eff/N >= 4r/(1 + r)^2 with r = min w / max w > 0 (Kantorovich), and no better in general. "
+    f"At the lowest temperature {_COLDEST:g} with difficulties up to 1 that is {_VACUOUS:.1e}: it promises nothing.",
+)
+def corollary_4_1(*, seed: int, weigh: Weigh = trained_weights, runs: pd.DataFrame | None = None) -> Outcome:
     """Corollary 4.1: w <= 1/(K p) alone does not make N_eff grow with N; a bounded ratio of weights does.
 
     Where there are ``runs``, the evidence describes them too (see ``runs.describe_shares``).
     """
-    coldest = TemperatureOptions().minimum
     counts, bounded = [], True
     for n in SIZES:
         batch = make_batch(np.arange(n) % 2, counts=[1, 1], difficulty=np.where(np.arange(n) == 0, 0.0, 1.0))
-        weights = weigh(batch, constant_options(coldest), Progress(1, 1))
+        weights = weigh(batch, constant_options(_COLDEST), Progress(1, 1))
         bounded = bounded and bool((weights <= 1 + _ROUNDING).all())
         counts.append(float(effective_sample_size(weights)))
     slack = _smallest_slack(np.random.default_rng(seed))
-    vacuous = kantorovich_share(math.exp(-1 / coldest))
-    return judge(
-        "corollary-4.1",
-        place="Corollary 4.1",
-        claim="Since w <= 1/(K p(y)), the effective sample size grows in proportion to N.",
+    return Outcome(
         printed=bounded and loglog_slope(SIZES, counts) >= 0.9,
         corrected=bounded and slack >= 1 - _ROUNDING,
-        correction="N_eff/N >= 4r/(1 + r)^2 with r = min w / max w > 0 (Kantorovich), and no better in general. "
-        f"At the lowest temperature {coldest:g} with difficulties up to 1 that is {vacuous:.1e}: it promises nothing.",
-        evidence=f"One easy sample among hard ones at T = {coldest:g}, two equal classes: for N from {SIZES[0]} to "
+        evidence=f"One easy sample among hard ones at T = {_COLDEST:g}, two equal classes: for N from {SIZES[0]} to "
         f"{SIZES[-1]} every weight {'keeps' if bounded else 'breaks'} the bound and N_eff goes from {counts[0]:.4f} to "
         f"{counts[-1]:.4f}. Over random weights N_eff/N is at least {slack:.4f} of the corrected bound."
         + ("" if runs is None else describe_shares(runs)),
         measured=counts[-1],
         bound=SIZES[-1],
     )
-
-
-def kantorovich_share(ratio: float) -> float:
-    """Smallest N_eff/N of weights whose smallest is ``ratio`` times the largest: 4r/(1 + r)^2."""
-    return 4 * ratio / (1 + ratio) ** 2
 
 
 def _smallest_slack(rng: np.random.Generator) -> float:

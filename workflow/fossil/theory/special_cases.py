@@ -24,7 +24,7 @@ from fossil.theory.equation import (
     random_cases,
     trained_weights,
 )
-from fossil.theory.statement import Statement, judge
+from fossil.theory.statement import Outcome, statement
 
 EXPONENT = 2.0
 LARGEST_MARGIN = 5.0
@@ -36,7 +36,15 @@ _BETAS = (0.9, 0.999, 1 - 1e-9)
 _COUNTS = (900, 100)
 
 
-def corollary_3_1_class_balance(*, seed: int, weigh: Weigh = trained_weights) -> Statement:
+@statement(
+    "corollary-3.1-class-balance",
+    order=5,
+    place="Corollary 3.1 (i)",
+    claim="With T infinite and no penalty the weight is that of the class-balanced loss of Cui et al. (2019).",
+    correction="After the warm-up it is the inverse class frequency 1/(K p(y)), which is the weight of Cui et al. "
+    "(1 - beta)/(1 - beta^n) only in the limit beta -> 1, up to its scale.",
+)
+def corollary_3_1_class_balance(*, seed: int, weigh: Weigh = trained_weights) -> Outcome:
     """Corollary 3.1 (i): at T = infinity inverse class frequency, which is not Cui et al.'s weight at beta < 1."""
     drawn = random_cases(np.random.default_rng(seed), cases=100)
     options = FossilOptions(temperature=TemperatureOptions(schedule="infinite"), gamma_initial=0.0)
@@ -45,14 +53,9 @@ def corollary_3_1_class_balance(*, seed: int, weigh: Weigh = trained_weights) ->
     gap = float(np.abs(weights / concatenate([case.caps() for case in drawn]) - 1).max())
     shares = [effective_number_ratio(*_COUNTS, beta=beta) * _COUNTS[1] / _COUNTS[0] for beta in _BETAS]
     listed = ", ".join(f"{share:.3f} at beta = {beta:.10g}" for beta, share in zip(_BETAS, shares, strict=True))
-    return judge(
-        "corollary-3.1-class-balance",
-        place="Corollary 3.1 (i)",
-        claim="With T infinite and no penalty the weight is that of the class-balanced loss of Cui et al. (2019).",
+    return Outcome(
         printed=gap <= _ROUNDING and max(abs(share - 1) for share in shares) <= _ROUNDING,
         corrected=gap <= _ROUNDING and abs(shares[-1] - 1) <= _LIMIT,
-        correction="After the warm-up it is the inverse class frequency 1/(K p(y)), which is the weight of Cui et al. "
-        "(1 - beta)/(1 - beta^n) only in the limit beta -> 1, up to its scale.",
         evidence=f"For {_COUNTS[0]} and {_COUNTS[1]} samples the ratio of the two classes' weights by Cui et al. is, "
         f"as a share of the ratio of inverse frequencies, {listed}. The largest relative difference of the weight from "
         f"1/(K p(y)) is {gap:.1e}.",
@@ -61,7 +64,14 @@ def corollary_3_1_class_balance(*, seed: int, weigh: Weigh = trained_weights) ->
     )
 
 
-def corollary_3_1_focal(*, weigh: Weigh = trained_weights) -> Statement:
+@statement(
+    "corollary-3.1-focal",
+    order=6,
+    place="Corollary 3.1 (ii)",
+    claim="With a logit margin as difficulty the weight is the focal factor (1 - p)^gamma.",
+    correction="The identity is exact for d = -log(1 - p_t) and T = 1/gamma, a difficulty that is not within [0, 1].",
+)
+def corollary_3_1_focal(*, weigh: Weigh = trained_weights) -> Outcome:
     """Corollary 3.1 (ii): the focal factor; a logit margin as difficulty does not give it, -log(1 - p_t) does."""
     margins = np.linspace(-LARGEST_MARGIN, LARGEST_MARGIN, 401)
     printed_gap = best_margin_gap(margins, exponent=EXPONENT)
@@ -76,14 +86,9 @@ def corollary_3_1_focal(*, weigh: Weigh = trained_weights) -> Statement:
     gap = max(gap, float((weights * entropy / focal.losses(batch) - 1).abs().max()))
     negated = make_batch(np.ones(2), counts=[1, 1], difficulty=[1.0, -1.0])
     unsure, sure = weigh(negated, constant_options(1 / EXPONENT), Progress(1, 1)).tolist()
-    return judge(
-        "corollary-3.1-focal",
-        place="Corollary 3.1 (ii)",
-        claim="With a logit margin as difficulty the weight is the focal factor (1 - p)^gamma.",
+    return Outcome(
         printed=printed_gap <= _ROUNDING,
         corrected=gap <= 1e-6,
-        correction="The identity is exact for d = -log(1 - p_t) and T = 1/gamma, a difficulty that is not within [0, "
-        "1].",
         evidence=f"At gamma = {EXPONENT:g} and margins within {LARGEST_MARGIN:g}, exp(-m/T) is "
         f"{100 * printed_gap:.1f}% off the focal factor even with the best T and constant, and with the negative "
         f"margin of the appendix a margin of 1 weighs {sure / unsure:.0f} times what one of -1 does. With d = "
@@ -93,7 +98,15 @@ def corollary_3_1_focal(*, weigh: Weigh = trained_weights) -> Statement:
     )
 
 
-def corollary_3_1_curriculum(*, seed: int, weigh: Weigh = trained_weights) -> Statement:
+@statement(
+    "corollary-3.1-curriculum",
+    order=7,
+    place="Corollary 3.1 (iii)",
+    claim="With uniform priors and no penalty the weight is a curriculum that grows with t while T does not rise.",
+    correction="After the warm-up the weight is exp(-d/T_t), a curriculum; it grows with t where T_t rises, since "
+    "the proof's appeal to Lemma 3.2 has the direction wrong.",
+)
+def corollary_3_1_curriculum(*, seed: int, weigh: Weigh = trained_weights) -> Outcome:
     """Corollary 3.1 (iii): the curriculum's weights; they grow with t only if the temperature rises."""
     rng = np.random.default_rng(seed)
     batch = make_batch(rng.integers(4, size=40), counts=[5, 5, 5, 5], difficulty=rng.uniform(size=40))
@@ -106,14 +119,9 @@ def corollary_3_1_curriculum(*, seed: int, weigh: Weigh = trained_weights) -> St
         theirs = np.stack([curriculum.weights(batch, Progress(t, EPOCHS)).numpy() for t in range(EPOCHS)])
         gap = max(gap, float(np.abs(ours / theirs - 1).max()))
         growing = growing and (name not in FALLING or bool((np.diff(ours, axis=0) >= -_ROUNDING).all()))
-    return judge(
-        "corollary-3.1-curriculum",
-        place="Corollary 3.1 (iii)",
-        claim="With uniform priors and no penalty the weight is a curriculum that grows with t while T does not rise.",
+    return Outcome(
         printed=gap <= _ROUNDING and growing,
         corrected=gap <= _ROUNDING,
-        correction="After the warm-up the weight is exp(-d/T_t), a curriculum; it grows with t where T_t rises, since "
-        "the proof's appeal to Lemma 3.2 has the direction wrong.",
         evidence=f"Over {len(SCHEDULES)} schedules the largest relative difference from exp(-d/T_t) is {gap:.1e}; "
         f"under temperatures that do not rise the weights {'never' if growing else 'do'} fall.",
         measured=gap,

@@ -9,7 +9,7 @@ from scipy.special import expit
 from fossil.config.methods.fossil import FossilOptions
 from fossil.methods.base import Progress
 from fossil.theory.equation import Weigh, make_batch, trained_weights
-from fossil.theory.statement import Statement, judge, loglog_slope
+from fossil.theory.statement import Outcome, loglog_slope, statement
 
 RADIUS = 3.0
 ROUNDS = 100_000
@@ -19,7 +19,14 @@ _EPOCHS = 50
 _ROUNDING = 1e-9
 
 
-def theorem_3_1(*, seed: int, weigh: Weigh = trained_weights) -> Statement:
+@statement(
+    "theorem-3.1",
+    order=3,
+    place="Theorem 3.1, Eq. 4",
+    claim="On a compact parameter set the weighted objective is bounded by sum_i sup l_i / (K p(y_i)) and attains "
+    f"its minimum, in each of {_EPOCHS} epochs.",
+)
+def theorem_3_1(*, seed: int, weigh: Weigh = trained_weights) -> Outcome:
     """Theorem 3.1: on a compact set the objective is bounded in (theta, t) and has a minimiser."""
     inputs, signs, classes, rng = _problem(seed)
     caps = sum(_COUNTS) / (2 * np.array(_COUNTS))[classes]
@@ -35,11 +42,7 @@ def theorem_3_1(*, seed: int, weigh: Weigh = trained_weights) -> Statement:
         largest = max(largest, float((losses @ weights).max()))
         share = max(share, float((losses * weights / highest).max()))
         worst_gap = max(worst_gap, duality_gap(inputs, signs, weights, radius=RADIUS))
-    return judge(
-        "theorem-3.1",
-        place="Theorem 3.1, Eq. 4",
-        claim="On a compact parameter set the weighted objective is bounded by sum_i sup l_i / (K p(y_i)) and attains "
-        f"its minimum, in each of {_EPOCHS} epochs.",
+    return Outcome(
         printed=share <= 1 + _ROUNDING and worst_gap <= 1e-8,
         evidence=f"Logistic regression on a ball of radius {RADIUS:g}: at {len(points)} parameters, those of each "
         f"sample's largest loss among them, no term is above {share:.3f} of its sup l_i / (K p(y_i)), and the largest "
@@ -50,7 +53,14 @@ def theorem_3_1(*, seed: int, weigh: Weigh = trained_weights) -> Statement:
     )
 
 
-def theorem_3_1_divergence(*, seed: int, weigh: Weigh = trained_weights, turned: int = 0) -> Statement:
+@statement(
+    "theorem-3.1-divergence",
+    order=4,
+    place="Theorem 3.1, last sentence, asked without Assumption 1 (iii), which the theorem makes",
+    claim="Bounded weights by themselves give a minimiser and keep the optimisation from diverging.",
+    correction="A minimiser needs the compact set, or a penalty on the parameters, that Assumption 1 (iii) asks for.",
+)
+def theorem_3_1_divergence(*, seed: int, weigh: Weigh = trained_weights, turned: int = 0) -> Outcome:
     """Theorem 3.1, last sentence: without its assumption bounded weights alone give no minimiser.
 
     With ``turned`` signs turned round no line separates the data, and there is one.
@@ -66,13 +76,8 @@ def theorem_3_1_divergence(*, seed: int, weigh: Weigh = trained_weights, turned:
     losses = np.array([weights @ np.logaddexp(0, -length * margins) for length in lengths])
     vanishing = bool((losses > 0).all()) and bool((np.diff(losses) < 0).all()) and losses[-1] < 1e-6 * losses[0]
     norms = _free_descent(inputs, signs, weights, steps=[100, 10_000])
-    return judge(
-        "theorem-3.1-divergence",
-        place="Theorem 3.1, last sentence, asked without Assumption 1 (iii), which the theorem makes",
-        claim="Bounded weights by themselves give a minimiser and keep the optimisation from diverging.",
+    return Outcome(
         printed=not (vanishing and norms[1] > 1.5 * norms[0]),
-        correction="A minimiser needs the compact set, or a penalty on the parameters, that Assumption 1 (iii) asks "
-        "for.",
         evidence=f"On separable data the objective goes along a ray from {losses[0]:.2g} at length "
         f"{lengths[0] * np.sqrt(len(direction)):.1f} to {losses[-1]:.2g} at "
         f"{lengths[-1] * np.sqrt(len(direction)):.0f}; the parameters of plain gradient descent have length "
@@ -81,7 +86,15 @@ def theorem_3_1_divergence(*, seed: int, weigh: Weigh = trained_weights, turned:
     )
 
 
-def proposition_4_1(*, seed: int, weigh: Weigh = trained_weights) -> Statement:
+@statement(
+    "proposition-4.1",
+    order=8,
+    place="Proposition 4.1",
+    claim="Weighted gradients and the cumulative weighted loss stay uniformly bounded.",
+    correction="Each round's weighted gradient is at most G/(K p(y)) and the cumulative loss at most linear in the "
+    "number of rounds, as the proof itself says; it is not bounded uniformly in that number.",
+)
+def proposition_4_1(*, seed: int, weigh: Weigh = trained_weights) -> Outcome:
     """Proposition 4.1: bounded weighted gradients, and a cumulative loss that grows linearly in the rounds."""
     inputs, signs, classes, rng = _problem(seed)
     inputs /= np.linalg.norm(inputs, axis=1, keepdims=True)  # so that |grad l| <= G = 1
@@ -96,14 +109,9 @@ def proposition_4_1(*, seed: int, weigh: Weigh = trained_weights) -> Statement:
     rounds = np.arange(1, ROUNDS + 1)
     most = caps.max() * np.logaddexp(0, RADIUS)
     exponent = loglog_slope(rounds[ROUNDS // 100 :: 100], cumulative[ROUNDS // 100 :: 100])
-    return judge(
-        "proposition-4.1",
-        place="Proposition 4.1",
-        claim="Weighted gradients and the cumulative weighted loss stay uniformly bounded.",
+    return Outcome(
         printed=exponent < 0.05,
         corrected=slopes.max() <= 1 and bool((cumulative <= most * rounds).all()),
-        correction="Each round's weighted gradient is at most G/(K p(y)) and the cumulative loss at most linear in the "
-        "number of rounds, as the proof itself says; it is not bounded uniformly in that number.",
         evidence=f"Over {ROUNDS} rounds the largest weighted gradient is {slopes.max():.2f} of G/(K p(y)); the "
         f"cumulative loss grows from {cumulative[ROUNDS // 100 - 1]:.0f} after {ROUNDS // 100} rounds to "
         f"{cumulative[-1]:.0f}, as the number of rounds to the power {exponent:.2f}.",

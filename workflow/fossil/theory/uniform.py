@@ -15,7 +15,7 @@ from fossil.config.methods.fossil import FossilOptions
 from fossil.methods.base import Progress
 from fossil.theory.equation import Weigh, make_batch, trained_weights
 from fossil.theory.generalisation import COPIES, LEVELS, class_weighted_sample, vanishes
-from fossil.theory.statement import Statement, judge, loglog_slope
+from fossil.theory.statement import Outcome, loglog_slope, statement
 from fossil.training.history import effective_sample_size
 
 Array = NDArray[np.float64]
@@ -41,13 +41,24 @@ def independent_inputs(rng: np.random.Generator, repeats: int, classes: Classes)
     return rng.normal(size=(repeats, len(classes))) + CENTRES[classes]
 
 
+@statement(
+    "uniform-convergence",
+    order=11,
+    place="Appendix, Theorem (Uniform Convergence Bound)",
+    claim="Over a class of models the largest gap between validation loss and weighted training loss is at most "
+    "twice the weighted Rademacher complexity plus c sqrt(log(1/delta)/N_eff) with probability 1 - delta.",
+    correction="The validation loss is unweighted and has another expectation. The largest deviation of the "
+    "weighted mean from its own expectation is at most 2 R + sqrt(log(2/delta)/(2 N_eff)) with probability "
+    "1 - delta, for independent losses in [0, 1] and weights that do not depend on them (McDiarmid: one loss moves "
+    "it by w_i / sum w at most, and the squares of these sum to 1/N_eff).",
+)
 def uniform_convergence(
     *,
     seed: int,
     weigh: Weigh = trained_weights,
     draw: Draw = independent_inputs,
     count: Callable[[Tensor], Tensor] = effective_sample_size,
-) -> Statement:
+) -> Outcome:
     """Uniform convergence: fails against the unweighted loss, holds against the weighted mean's own expectation."""
     rng = np.random.default_rng(seed)
     gaps, limits, counts = _printed_limits(rng, weigh)
@@ -56,19 +67,11 @@ def uniform_convergence(
     above = {level: max(side.above_mean[level] for side in sides) for level in LEVELS}
     outside = {level: max(side.outside[level] for side in sides) for level in LEVELS}
     shares = ", ".join(f"{above[level]:.4f} and {outside[level]:.4f} at delta = {level:g}" for level in LEVELS)
-    return judge(
-        "uniform-convergence",
-        place="Appendix, Theorem (Uniform Convergence Bound)",
-        claim="Over a class of models the largest gap between validation loss and weighted training loss is at most "
-        "twice the weighted Rademacher complexity plus c sqrt(log(1/delta)/N_eff) with probability 1 - delta.",
+    return Outcome(
         printed=vanishes(gaps, counts) or gaps[-1] <= limits[-1],
         corrected=mean <= 1
         and all(above[level] <= level / 2 for level in LEVELS)
         and all(outside[level] <= level for level in LEVELS),
-        correction="The validation loss is unweighted and has another expectation. The largest deviation of the "
-        "weighted mean from its own expectation is at most 2 R + sqrt(log(2/delta)/(2 N_eff)) with probability "
-        "1 - delta, for independent losses in [0, 1] and weights that do not depend on them (McDiarmid: one loss moves "
-        "it by w_i / sum w at most, and the squares of these sum to 1/N_eff).",
         evidence=f"Three constant classifiers under class weights at 9:1 have the largest gap {gaps[-1]:.2f} at N_eff "
         f"= {counts[-1]:.0f}, where 2 R + sqrt(log(1/delta)/N_eff) is {limits[-1]:.4f} at delta = {_LEVEL:g} and falls "
         f"as N_eff to the power {loglog_slope(counts, limits):.2f}. Corrected, {len(THRESHOLDS)} thresholds on one "
@@ -80,7 +83,16 @@ def uniform_convergence(
     )
 
 
-def consistency(*, seed: int, weigh: Weigh = trained_weights, weigh_validation: Weigh | None = None) -> Statement:
+@statement(
+    "consistency",
+    order=12,
+    place="Appendix, Corollary (Consistency)",
+    claim="If the weighted Rademacher complexity vanishes, the validation loss of the weighted minimiser goes to "
+    "its minimum.",
+    correction="The weighted minimiser goes to the minimum of the validation loss that is weighted alike, which is "
+    "not that of the unweighted one.",
+)
+def consistency(*, seed: int, weigh: Weigh = trained_weights, weigh_validation: Weigh | None = None) -> Outcome:
     """Consistency: the weighted minimiser approaches the minimum of the validation loss that is weighted alike.
 
     ``weigh_validation`` weighs that validation loss, by default as ``weigh``.
@@ -94,15 +106,9 @@ def consistency(*, seed: int, weigh: Weigh = trained_weights, weigh_validation: 
         counts.append(float(effective_sample_size(torch.from_numpy(weights))))
     excess = _weighted_excess(np.random.default_rng(seed), weigh, weigh_validation or weigh)
     slope = loglog_slope(_SAMPLES, np.maximum(excess, 1e-300))
-    return judge(
-        "consistency",
-        place="Appendix, Corollary (Consistency)",
-        claim="If the weighted Rademacher complexity vanishes, the validation loss of the weighted minimiser goes to "
-        "its minimum.",
+    return Outcome(
         printed=vanishes([loss - best for loss in losses], counts),
         corrected=slope <= -0.8 and excess[-1] <= 1e-3,
-        correction="The weighted minimiser goes to the minimum of the validation loss that is weighted alike, which is "
-        "not that of the unweighted one.",
         evidence=f"Of models that say one probability for class 1, at 9:1 with log loss and class weights, the "
         f"weighted minimiser says {chosen[-1]:.2f} and has the validation loss {losses[0]:.3f} at N_eff = "
         f"{counts[0]:.1f} and {losses[-1]:.3f} at {counts[-1]:.0f}; the smallest is {best:.3f}. Weighted alike, its "

@@ -9,7 +9,7 @@ import torch
 from fossil.config.methods.fossil_bilevel import BilevelOptions
 from fossil.hypergradient.problem import BilevelProblem, Chunk
 from fossil.hypergradient.upper_level import BilevelWeights
-from fossil.theory.statement import Statement, judge
+from fossil.theory.statement import Outcome, statement
 
 _COUNT = 20_000
 _SMALL = 50
@@ -18,7 +18,14 @@ _TOLERANCE = 0.05
 _ROUNDING = 1e-9
 
 
-def update_rules(*, seed: int, make: Callable[..., BilevelWeights] = BilevelWeights) -> Statement:
+@statement(
+    "update-rules",
+    order=26,
+    place="Sec. 4.4; appendix, Iterative Update Rules",
+    claim="The updates keep weights and penalties feasible by projection and smooth the variance of hypergradients "
+    "by exponential moving averages.",
+)
+def update_rules(*, seed: int, make: Callable[..., BilevelWeights] = BilevelWeights) -> Outcome:
     """Check Sec. 4.4: steps stay feasible, and momentum leaves (1 - beta)/(1 + beta) of the variance of noise."""
     generator = torch.Generator().manual_seed(seed)
     outside, moved = _farthest_outside(generator, make)
@@ -28,11 +35,7 @@ def update_rules(*, seed: int, make: Callable[..., BilevelWeights] = BilevelWeig
             expected = (1 - beta) / (1 + beta) * (1 - beta ** (2 * update))
             off[beta] = max(off[beta], abs(share / expected - 1))
     last = (1 - 0.9) / (1 + 0.9)
-    return judge(
-        "update-rules",
-        place="Sec. 4.4; appendix, Iterative Update Rules",
-        claim="The updates keep weights and penalties feasible by projection and smooth the variance of hypergradients "
-        "by exponential moving averages.",
+    return Outcome(
         printed=outside <= _ROUNDING and moved > 0 and max(off.values()) <= _TOLERANCE,
         evidence=f"Over {_UPDATES} updates with steps of any length weights leave the simplex and penalties the box by "
         f"at most {outside:.0e}. Of independent noise the average with beta has (1 - beta)/(1 + beta) of the variance "

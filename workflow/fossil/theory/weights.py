@@ -22,14 +22,22 @@ from fossil.theory.equation import (
     random_cases,
     trained_weights,
 )
-from fossil.theory.statement import Statement, judge
+from fossil.theory.statement import Outcome, statement
 
 EPOCHS = 50
 
 _ROUNDING = 1e-12
 
 
-def lemma_3_1(*, seed: int, weigh: Weigh = trained_weights, cases: int = 300) -> Statement:
+@statement(
+    "lemma-3.1",
+    order=1,
+    place="Lemma 3.1, Eq. 2",
+    claim="Every weight is positive and at most 1/(K p(y)).",
+    correction="0 <= w <= 1/(K p(y)): the printed warm-up min(1, t/t_warm) gives w = 0 at t = 0, and gamma = 1 "
+    "gives w = 0 to augmented samples. With the warm-up min(1, (t + 1)/t_warm) and gamma < 1, w > 0.",
+)
+def lemma_3_1(*, seed: int, weigh: Weigh = trained_weights, cases: int = 300) -> Outcome:
     """Lemma 3.1: weights are positive and at most 1/(K p)."""
     drawn = random_cases(np.random.default_rng(seed), cases=cases)
     printed, trained, product = (
@@ -46,14 +54,9 @@ def lemma_3_1(*, seed: int, weigh: Weigh = trained_weights, cases: int = 300) ->
         and max(largest, float((printed / caps).max())) <= 1 + _ROUNDING
         and np.allclose(trained, product, rtol=1e-9, atol=0)
     )
-    return judge(
-        "lemma-3.1",
-        place="Lemma 3.1, Eq. 2",
-        claim="Every weight is positive and at most 1/(K p(y)).",
+    return Outcome(
         printed=bool(((printed > 0) & (printed <= caps * (1 + _ROUNDING))).all()) and holds,
         corrected=holds,
-        correction="0 <= w <= 1/(K p(y)): the printed warm-up min(1, t/t_warm) gives w = 0 at t = 0, and gamma = 1 "
-        "gives w = 0 to augmented samples. With the warm-up min(1, (t + 1)/t_warm) and gamma < 1, w > 0.",
         evidence=f"Of {len(printed)} random weights of the printed formula {int((printed == 0).sum())} are 0. With the "
         f"shifted warm-up {int(zero.sum())} are, {int((zero & removed).sum())} of them augmented samples at gamma = 1; "
         f"the smallest other weight is {trained[~removed].min():.1e} and the largest w K p(y) {largest:.6f}.",
@@ -62,20 +65,23 @@ def lemma_3_1(*, seed: int, weigh: Weigh = trained_weights, cases: int = 300) ->
     )
 
 
-def lemma_3_2(*, seed: int, weigh: Weigh = trained_weights, pairs: int = 300) -> Statement:
+@statement(
+    "lemma-3.2",
+    order=2,
+    place="Lemma 3.2, Eq. 3",
+    claim="If the temperature does not rise, the weight of a sample of fixed difficulty does not fall.",
+    correction="exp(-d/T) grows with T, so the direction is the opposite one: if T does not fall and gamma does "
+    "not rise, the weight of a sample of fixed difficulty does not fall.",
+)
+def lemma_3_2(*, seed: int, weigh: Weigh = trained_weights, pairs: int = 300) -> Outcome:
     """Lemma 3.2: weights fall where T falls; they do not fall where T does not and gamma does not rise."""
     hard, steps = _falling_courses(weigh)
     smallest = _smallest_growth(np.random.default_rng(seed), weigh, pairs)
     course = TemperatureOptions()
     first, last = (temperature(epoch / EPOCHS, course) for epoch in (0, EPOCHS - 1))
-    return judge(
-        "lemma-3.2",
-        place="Lemma 3.2, Eq. 3",
-        claim="If the temperature does not rise, the weight of a sample of fixed difficulty does not fall.",
+    return Outcome(
         printed=bool((steps >= -_ROUNDING).all()),
         corrected=smallest >= 1 - _ROUNDING,
-        correction="exp(-d/T) grows with T, so the direction is the opposite one: if T does not fall and gamma does "
-        "not rise, the weight of a sample of fixed difficulty does not fall.",
         evidence=f"While T falls from {first:.2f} to {last:.2f}, the weight of a sample of difficulty 1 goes from "
         f"{hard[0]:.3f} to {hard[-1]:.1e} and falls in {int((np.diff(hard) < 0).sum())} of {EPOCHS - 1} steps, "
         f"without a penalty and after the warm-up. Corrected: over {pairs} random pairs of schedules' values and "
