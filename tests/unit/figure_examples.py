@@ -13,20 +13,22 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from fossil.config.methods import METHODS
+from fossil.design.checks import load_config
 from fossil.design.comparisons import Block, Row
 from fossil.evaluation.external import TRANSFER_METRICS
 from fossil.evaluation.metrics import RUN_METRICS
 from fossil.evaluation.operating_point import OPERATING_METRICS
 from fossil.evaluation.ranks import rank_rows
-from fossil.reporting import style
+from fossil.reporting import registry, style
+from fossil.reporting.experiment import Experiment
 
 SIX = ["erm", "static", "static_inverted", "focal", "curriculum", "fossil"]
-FIGURES = [
-    *("synthetic_raincloud", "imbalance_ratios", "robustness_difficulty", "difficulty_defs", "sensitivity"),
-    *("regret_trajectories", "weight_trajectories", "effective_sample_size", "theory"),
-    *("padufes_tradeoff", "external_tradeoff", "operating_point"),
-    *("synthetic_ranks", "padufes_ranks"),
-]
+ENTRIES = {
+    entry.module.rpartition(".")[2]: entry for entry in registry.figures(Experiment.of(load_config({}))).values()
+}
+"""Every figure of the default study but those of data sets, which read images, by module."""
+ENTRIES = {name: entry for name, entry in ENTRIES.items() if entry.source != "images"}
+FIGURES = list(ENTRIES)
 EPOCHS = 12
 
 
@@ -145,14 +147,14 @@ def example(name: str, methods: list[str] = SIX) -> tuple[pd.DataFrame, dict[str
     if name == "theory":
         return theory_curves(methods), {"methods": methods, "title": title}
     dumped = [block.model_dump(mode="json") for block in blocks]
-    several = name in ("imbalance_ratios", "effective_sample_size", "difficulty_defs")
+    several = "blocks" in type(ENTRIES[name].options).model_fields
     options = {"title": title, **({"blocks": dumped} if several else {"block": dumped[0]})}
     options |= {
         "imbalance_ratios": {"ratios": [4, 9, 19]},
         "sensitivity": {"configured": grid_block().rows[1].key, "metric": "balanced_accuracy"},
         "operating_point": {"recall": 0.8},
     }.get(name, {})
-    if name.endswith("_ranks"):
+    if ENTRIES[name].source == "ranks":
         metrics = random_metrics(*blocks, folds=3 if name == "padufes_ranks" else 0)
         return rank_rows(metrics, study="study", blocks=blocks, alpha=0.05, allow_missing=False), options
     of_folds = {
@@ -162,14 +164,13 @@ def example(name: str, methods: list[str] = SIX) -> tuple[pd.DataFrame, dict[str
     }
     if name in of_folds:
         return random_metrics(*blocks, folds=2, names=of_folds[name]), options
-    of_epochs = name in ("regret_trajectories", "weight_trajectories", "effective_sample_size")
-    table = random_history(*blocks) if of_epochs else random_metrics(*blocks)
+    table = random_history(*blocks) if ENTRIES[name].source == "histories" else random_metrics(*blocks)
     return table, options
 
 
 def draw_figure(name: str, table: pd.DataFrame, options: dict[str, Any]) -> Figure:
     module = importlib.import_module(f"fossil.reporting.figures.{name}")
-    return module.draw(table, module.Options.model_validate(options))
+    return module.draw(table, module.OPTIONS.model_validate(options))
 
 
 def points(figure: Figure, key: str) -> list[np.ndarray]:

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from fossil.reporting.dataset_figure import SAMPLES, draw_dataset
+from fossil.reporting.figures.dataset import SAMPLES, Dataset, DatasetOptions, draw
 from fossil.reporting.tables.dataset import dataset_table, describe_dataset
 from fossil.runtime.files import write_json
-from fossil.stages import draw_dataset as draw_stage
+from fossil.stages import draw_figure
 from fossil.stages import tabulate_dataset as table_stage
 from tests.unit.data_set import described_data, pixels
 from tests.unit.figure_examples import assert_text_is_readable
@@ -119,7 +119,7 @@ def test_a_data_set_that_is_not_divided_has_no_folds_in_its_table_and_says_so() 
     tex = dataset_table(described, title="x", label="x")
     assert "Not divided: no model is trained on these images." in tex
     assert "Fold" not in tex
-    figure = draw_dataset(manifest, folds.iloc[:0], properties, pixels(), dataset="msld_v2")
+    figure = draw(Dataset(manifest, folds.iloc[:0], properties, pixels()), DatasetOptions(dataset="msld_v2"))
     assert any("Not divided" in text.get_text() for text in figure.subfigs[0].axes[1].texts)
 
 
@@ -128,7 +128,7 @@ def test_a_data_set_that_is_not_divided_has_no_folds_in_its_table_and_says_so() 
 
 def test_the_figure_has_a_bar_a_class_and_its_samples_are_the_class_s_images() -> None:
     manifest, folds, properties, _ = described_data()
-    figure = draw_dataset(manifest, folds, properties, pixels(), dataset="pad_ufes_20")
+    figure = draw(Dataset(manifest, folds, properties, pixels()), DatasetOptions(dataset="pad_ufes_20"))
     above, below = figure.subfigs
     bars = {patch.get_gid(): patch.get_width() for patch in above.axes[0].patches if patch.get_gid()}
     assert bars == {"MEL": 3, "NEV": 9}
@@ -142,7 +142,7 @@ def test_the_figure_has_a_bar_a_class_and_its_samples_are_the_class_s_images() -
 def test_the_phantom_is_called_phantom_and_shown_from_easy_to_hard() -> None:
     manifest, folds, properties, _ = described_data()
     manifest["true_difficulty"] = np.linspace(0.9, 0.1, 12)
-    figure = draw_dataset(manifest, folds, properties, pixels(), dataset="phantom")
+    figure = draw(Dataset(manifest, folds, properties, pixels()), DatasetOptions(dataset="phantom"))
     assert_text_is_readable(figure)
     assert "PHANTOM" in figure.get_suptitle()
     titles = [float(axis.get_title()) for axis in figure.subfigs[1].axes[SAMPLES:]]
@@ -165,10 +165,9 @@ def test_the_stages_write_both_files_of_each_and_the_csv_has_every_count(tmp_pat
         tex=tmp_path / "t.tex",
         csv=tmp_path / "t.csv",
     )
-    draw_stage.run(
-        draw_stage.Settings(dataset="pad_ufes_20"),
-        **inputs,
-        images=tmp_path / "images.npy",
+    draw_figure.run(
+        draw_figure.Settings(module="fossil.reporting.figures.dataset", options={"dataset": "pad_ufes_20"}),
+        files=[paths["manifest"], paths["properties"], tmp_path / "images.npy", paths["folds"]],
         pdf=tmp_path / "f.pdf",
         png=tmp_path / "f.png",
     )

@@ -28,7 +28,7 @@ def runs(block: Block = BLOCK, *, folds: int = 3, seeds: int = 2) -> pd.DataFram
 
 
 def drawn(metrics: pd.DataFrame, block: Block = BLOCK, *, recall: float = 0.8) -> Figure:
-    return operating_point.draw(metrics, operating_point.Options(block=block, recall=recall, title=TITLE))
+    return operating_point.draw(metrics, operating_point.OperatingPointOptions(block=block, recall=recall, title=TITLE))
 
 
 def test_both_operating_points_of_every_run_are_drawn_in_its_method_s_panel() -> None:
@@ -137,4 +137,4 @@ def test_the_title_names_the_data_and_rows_are_of_one_known_data_set() -> None:
     mixed = make_block([make_row("phantom", "erm"), make_row("pad_ufes_20", "erm")])
     for block in (mixed, methods_block(scenario="ir9")):
         with pytest.raises(ValidationError, match="must be of one data set"):
-            operating_point.Options(block=block, recall=0.8, title=TITLE)
+            operating_point.OperatingPointOptions(block=block, recall=0.8, title=TITLE)

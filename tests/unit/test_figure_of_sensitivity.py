@@ -23,7 +23,7 @@ SCHEDULES = ["exponential_decay", "linear_growth", "infinite"]
 
 def heat_map(metrics: pd.DataFrame, block: Block, *, configured: str = "", metric: str = "balanced_accuracy") -> Figure:
     configured = configured or block.rows[1].key
-    options = sensitivity.Options(block=block, configured=configured, metric=metric, title="What each option earns")
+    options = sensitivity.GridOptions(block=block, configured=configured, metric=metric, title="What each option earns")
     return sensitivity.draw(metrics, options)
 
 

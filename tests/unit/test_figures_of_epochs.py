@@ -32,7 +32,7 @@ def heights(axis: Axes) -> dict[str, np.ndarray]:
 def test_regret_is_that_of_the_validation_loss_averaged_over_the_runs() -> None:
     block = methods_block(ALL)
     history = random_history(block)
-    figure = regret_trajectories.draw(history, regret_trajectories.Options(block=block, title=TITLE))
+    figure = regret_trajectories.draw(history, regret_trajectories.BlockOptions(block=block, title=TITLE))
     loss, regret, running = (heights(axis) for axis in figure.axes)
     for row in block.rows:
         f = curves(history, row.method, "validation_loss")
@@ -46,7 +46,7 @@ def test_regret_is_that_of_the_validation_loss_averaged_over_the_runs() -> None:
 def test_the_area_under_the_third_panel_is_the_metric_of_that_name() -> None:
     block = methods_block(ALL)
     history = random_history(block)
-    figure = regret_trajectories.draw(history, regret_trajectories.Options(block=block, title=TITLE))
+    figure = regret_trajectories.draw(history, regret_trajectories.BlockOptions(block=block, title=TITLE))
     for row in block.rows:
         areas = area_under_regret_curve(curves(history, row.method, "validation_loss"))
         drawn = np.trapezoid(heights(figure.axes[2])[row.key], np.linspace(0, 1, EPOCHS))
@@ -71,7 +71,7 @@ def test_the_area_is_said_to_be_that_over_epochs_scaled_to_one() -> None:
 def test_the_band_is_that_of_the_quartiles() -> None:
     block = methods_block(["fossil"])
     history = random_history(block, seeds=8)
-    figure = regret_trajectories.draw(history, regret_trajectories.Options(block=block, title=TITLE))
+    figure = regret_trajectories.draw(history, regret_trajectories.BlockOptions(block=block, title=TITLE))
     corners = bands(figure.axes[0])[0].get_paths()[0].vertices
     losses = curves(history, "fossil", "validation_loss")
     for epoch in range(EPOCHS):
@@ -92,7 +92,7 @@ def test_a_run_with_a_loss_that_is_not_finite_is_left_out_whole() -> None:
     history = random_history(block)
     mine = (history["method"] == "fossil") & (history["seed"] == 1)
     history.loc[mine & (history["epoch"] == 5), "validation_loss"] = np.inf
-    figure = regret_trajectories.draw(history, regret_trajectories.Options(block=block, title=TITLE))
+    figure = regret_trajectories.draw(history, regret_trajectories.BlockOptions(block=block, title=TITLE))
     expected = curves(history[~mine], "fossil", "validation_loss").mean(0)
     np.testing.assert_allclose(heights(figure.axes[0])["ir9/fossil-baseline"], expected)
     assert "FOSSIL (2/3)" in examples.all_text(figure)
@@ -101,7 +101,7 @@ def test_a_run_with_a_loss_that_is_not_finite_is_left_out_whole() -> None:
 def test_weights_are_drawn_by_class_and_third_where_there_are_thirds_and_by_class_elsewhere() -> None:
     block = methods_block(ALL)
     history = random_history(block)
-    figure = weight_trajectories.draw(history, weight_trajectories.Options(block=block, title=TITLE))
+    figure = weight_trajectories.draw(history, weight_trajectories.BlockOptions(block=block, title=TITLE))
     panels = {axis.get_title(): heights(axis) for axis in figure.axes if axis.axison}
     for row in block.rows:
         if row.method in ("erm", "focal"):
@@ -121,7 +121,7 @@ def test_weights_of_a_study_without_any_difficulty_are_drawn_by_class() -> None:
     block = methods_block(["erm", "static"])
     history = random_history(block)
     assert "weight_class0_difficulty1" not in history
-    figure = weight_trajectories.draw(history, weight_trajectories.Options(block=block, title=TITLE))
+    figure = weight_trajectories.draw(history, weight_trajectories.BlockOptions(block=block, title=TITLE))
     assert sorted(heights(figure.axes[0])) == ["weight_mean_class0", "weight_mean_class1"]
     assert "third" not in examples.all_text(figure)
 
@@ -137,7 +137,7 @@ def test_a_weight_of_zero_has_no_place_on_the_logarithmic_axis() -> None:
     block = methods_block(["static"])
     history = random_history(block)
     history.loc[history["epoch"] == 4, "weight_mean_class0"] = 0.0
-    figure = weight_trajectories.draw(history, weight_trajectories.Options(block=block, title=TITLE))
+    figure = weight_trajectories.draw(history, weight_trajectories.BlockOptions(block=block, title=TITLE))
     drawn = heights(figure.axes[0])["weight_mean_class0"]
     assert np.flatnonzero(np.isnan(drawn)).tolist() == [4]
     assert figure.axes[0].get_yscale() == "log"
@@ -145,12 +145,12 @@ def test_a_weight_of_zero_has_no_place_on_the_logarithmic_axis() -> None:
 
 def test_weights_can_be_drawn_when_all_are_one_or_no_run_is_there() -> None:
     block = methods_block(["erm", "focal"])
-    options = weight_trajectories.Options(block=block, title=TITLE)
+    options = weight_trajectories.BlockOptions(block=block, title=TITLE)
     text = examples.all_text(weight_trajectories.draw(random_history(block), options))
     assert "Weights all 1: ERM, Focal loss" in text
     assert "Mean of 3 seeds" in text
     three = methods_block(["erm", "static", "fossil"])
-    options = weight_trajectories.Options(block=three, title=TITLE)
+    options = weight_trajectories.BlockOptions(block=three, title=TITLE)
     figure = weight_trajectories.draw(random_history(methods_block(["erm", "fossil"])), options)
     assert [axis.get_title() for axis in figure.axes if axis.axison] == ["Static weighting (0/3)", "FOSSIL"]
 
@@ -158,7 +158,7 @@ def test_weights_can_be_drawn_when_all_are_one_or_no_run_is_there() -> None:
 def test_the_share_of_the_sample_size_is_the_mean_of_the_seeds() -> None:
     blocks = examples.ratio_blocks(ALL)
     history = random_history(*blocks)
-    figure = effective_sample_size.draw(history, effective_sample_size.Options(blocks=blocks, title=TITLE))
+    figure = effective_sample_size.draw(history, effective_sample_size.BlocksOptions(blocks=blocks, title=TITLE))
     for axis, block in zip(figure.axes, blocks, strict=True):
         assert axis.get_title() == block.title
         for row in block.rows:
@@ -170,7 +170,7 @@ def test_runs_that_lack_of_a_method_whose_weights_are_one_are_said() -> None:
     block = methods_block(["erm", "focal", "fossil"])
     history = random_history(block)
     history.loc[(history["method"] == "focal") & (history["seed"] == 1), "validation_loss"] = np.nan
-    figure = weight_trajectories.draw(history, weight_trajectories.Options(block=block, title=TITLE))
+    figure = weight_trajectories.draw(history, weight_trajectories.BlockOptions(block=block, title=TITLE))
     text = examples.all_text(figure).replace("\n", " ")
     assert "Weights all 1: ERM, Focal loss (2/3) (which weighs within its loss)" in text
     assert "Mean of 2 to 3 seeds" in text
@@ -186,7 +186,7 @@ def test_the_sample_size_is_said_to_leave_out_what_a_loss_weighs_where_one_does(
 def test_rows_of_epochs_are_told_apart_by_scenario_and_variant() -> None:
     block = make_block([make_row("ir9", "fossil"), make_row("ir4", "fossil"), make_row("ir9", "fossil", "loss")])
     history = random_history(block)
-    figure = regret_trajectories.draw(history, regret_trajectories.Options(block=block, title=TITLE))
+    figure = regret_trajectories.draw(history, regret_trajectories.BlockOptions(block=block, title=TITLE))
     drawn = heights(figure.axes[0])
     for row in block.rows:
         mine = history[(history["scenario"] == row.scenario) & (history["variant"] == row.variant)]

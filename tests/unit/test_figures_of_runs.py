@@ -20,6 +20,7 @@ from fossil import config
 from fossil.design.comparisons import Block
 from fossil.reporting import style
 from fossil.reporting.figures import (
+    _tradeoff,
     difficulty_defs,
     imbalance_ratios,
     padufes_tradeoff,
@@ -34,11 +35,13 @@ TITLE = "Synthetic data, imbalance ratio 9:1"
 
 
 def raincloud(metrics: pd.DataFrame, block: Block) -> Figure:
-    return synthetic_raincloud.draw(metrics, synthetic_raincloud.Options(block=block, title=TITLE))
+    return synthetic_raincloud.draw(metrics, synthetic_raincloud.BlockOptions(block=block, title=TITLE))
 
 
 def tradeoff(metrics: pd.DataFrame, block: Block) -> Figure:
-    return padufes_tradeoff.draw(metrics, padufes_tradeoff.Options(block=block, title="regret against performance"))
+    return padufes_tradeoff.draw(
+        metrics, padufes_tradeoff.ImageOptions(block=block, title="regret against performance")
+    )
 
 
 def test_the_raincloud_shows_every_run_of_every_row_in_every_panel() -> None:
@@ -98,7 +101,7 @@ def test_the_tradeoff_shows_every_run_at_its_regret_and_performance() -> None:
     for row in block.rows:
         panels = points(figure, row.key)
         assert len(panels) == 3
-        for panel, metric in zip(panels, padufes_tradeoff.PANELS, strict=True):
+        for panel, metric in zip(panels, _tradeoff.PANELS, strict=True):
             expected = zip(values(metrics, row, "dynamic_regret"), values(metrics, row, metric), strict=True)
             assert sorted(map(tuple, panel)) == sorted(expected)
 
@@ -131,7 +134,7 @@ def test_the_tradeoff_takes_rows_of_one_known_data_set_only() -> None:
     mixed = make_block([make_row("phantom", "erm"), make_row("pad_ufes_20", "erm")])
     for block in (mixed, methods_block(scenario="ir9")):
         with pytest.raises(ValidationError, match="must be of one data set"):
-            padufes_tradeoff.Options(block=block, title=TITLE)
+            padufes_tradeoff.ImageOptions(block=block, title=TITLE)
 
 
 def drawn_lines(axis: Axes) -> dict[str, Line2D]:
@@ -142,7 +145,7 @@ def test_the_means_stand_above_their_imbalance_ratio_with_the_standard_deviation
     blocks = examples.ratio_blocks()
     metrics = random_metrics(*blocks)
     figure = imbalance_ratios.draw(
-        metrics, imbalance_ratios.Options(blocks=blocks, ratios=[4.0, 9.0, 19.0], title=TITLE)
+        metrics, imbalance_ratios.RatioOptions(blocks=blocks, ratios=[4.0, 9.0, 19.0], title=TITLE)
     )
     for axis, metric in zip(figure.axes, imbalance_ratios.PANELS, strict=False):
         assert [label.get_text() for label in axis.get_xticklabels()] == ["4:1", "9:1", "19:1"]
@@ -173,7 +176,7 @@ def test_a_ratio_without_a_method_leaves_a_hole_in_its_line() -> None:
     blocks = examples.ratio_blocks()
     blocks[1] = methods_block(SIX[:5], "ir9")
     figure = imbalance_ratios.draw(
-        random_metrics(*blocks), imbalance_ratios.Options(blocks=blocks, ratios=[4.0, 9.0, 19.0], title=TITLE)
+        random_metrics(*blocks), imbalance_ratios.RatioOptions(blocks=blocks, ratios=[4.0, 9.0, 19.0], title=TITLE)
     )
     heights = drawn_lines(figure.axes[0])["fossil/baseline"].get_ydata(orig=False)
     assert np.isnan(heights).tolist() == [False, True, False]
@@ -182,14 +185,14 @@ def test_a_ratio_without_a_method_leaves_a_hole_in_its_line() -> None:
 
 def test_every_block_of_the_imbalance_ratios_has_a_ratio() -> None:
     with pytest.raises(ValidationError, match="3 blocks, but 2 ratios"):
-        imbalance_ratios.Options(blocks=examples.ratio_blocks(), ratios=[4.0, 9.0], title=TITLE)
+        imbalance_ratios.RatioOptions(blocks=examples.ratio_blocks(), ratios=[4.0, 9.0], title=TITLE)
 
 
 @pytest.mark.parametrize("confidence", [0.9, 0.95])
 def test_robustness_shows_every_run_and_the_t_interval_around_the_mean(confidence: float) -> None:
     block = examples.robustness_block()
     metrics = random_metrics(block)
-    options = robustness_difficulty.Options(block=block, confidence=confidence, title=TITLE)
+    options = robustness_difficulty.IntervalOptions(block=block, confidence=confidence, title=TITLE)
     figure = robustness_difficulty.draw(metrics, options)
     assert f"{100 * confidence:g}% interval" in examples.all_text(figure)
     for panel, (axis, metric) in enumerate(zip(figure.axes, robustness_difficulty.PANELS, strict=False)):
@@ -223,7 +226,7 @@ def test_robustness_draws_erm_with_a_penalty_as_erm() -> None:
 def test_bars_are_means_of_the_runs_and_grow_from_chance_where_that_is_a_half() -> None:
     blocks = examples.difficulty_blocks()
     metrics = random_metrics(*blocks)
-    figure = difficulty_defs.draw(metrics, difficulty_defs.Options(blocks=blocks, title=TITLE))
+    figure = difficulty_defs.draw(metrics, difficulty_defs.BlocksOptions(blocks=blocks, title=TITLE))
     for axis, metric in zip(figure.axes, difficulty_defs.PANELS, strict=False):
         bars = {bar.get_gid(): bar for bar in axis.patches if isinstance(bar, Rectangle)}
         foot = 0.5 if metric in ("auc", "balanced_accuracy") else 0
@@ -263,7 +266,7 @@ def test_a_regret_far_above_the_others_has_a_logarithmic_axis_that_says_so(facto
     regret = metrics["metric"] == "dynamic_regret"
     metrics.loc[regret, "value"] = 0.02
     metrics.loc[regret & (metrics["variant"] == "unscaled_loss"), "value"] *= factor
-    figure = difficulty_defs.draw(metrics, difficulty_defs.Options(blocks=blocks, title=TITLE))
+    figure = difficulty_defs.draw(metrics, difficulty_defs.BlocksOptions(blocks=blocks, title=TITLE))
     axis = figure.axes[difficulty_defs.PANELS.index("dynamic_regret")]
     assert axis.get_yscale() == scale
     assert ("logarithmic" in axis.get_title()) == (scale == "log")

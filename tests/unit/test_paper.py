@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from fossil.design.checks import load_config
 from fossil.design.image_studies import image_studies
 from fossil.design.synthetic_studies import studies
-from fossil.reporting.captions import CaptionError, caption_of
-from fossil.reporting.catalogue import figures
+from fossil.reporting import registry
 from fossil.reporting.catalogue import tables as catalogue_tables
+from fossil.reporting.experiment import Experiment
 from fossil.reporting.paper import Picture, paper_document
 from fossil.reporting.study_facts import is_drawn, study_facts
 from fossil.reporting.tables.latex import environment
@@ -77,7 +77,7 @@ def test_what_was_run_stands_on_the_first_page_with_the_warning() -> None:
 
 
 def test_the_facts_name_data_seeds_folds_methods_and_phantoms() -> None:
-    facts = study_facts(CONFIG)
+    facts = study_facts(Experiment.of(CONFIG))
     assert "9:1, 4:1, 19:1" in facts["Synthetic data"]
     assert "8 seeds (42, 77, 123, 999, 2025, 17, 88, 321)" in facts["Synthetic data"]
     assert facts["Image data"] == "Phantom data (drawn by the pipeline, no patients); 3 folds, 2 seeds (42, 77)"
@@ -86,31 +86,15 @@ def test_the_facts_name_data_seeds_folds_methods_and_phantoms() -> None:
     assert is_drawn(CONFIG)
     photographs = load_config({"datasets": {"pad_ufes_20": {"root": "somewhere", "positive": ["MEL"]}}})
     assert not is_drawn(photographs)
-    assert study_facts(photographs)["Image data"].startswith("PAD-UFES-20, positive: MEL; 3 folds")
+    assert study_facts(Experiment.of(photographs))["Image data"].startswith("PAD-UFES-20, positive: MEL; 3 folds")
 
 
-def test_every_figure_and_table_of_the_catalogue_has_a_caption_of_one_sentence_and_no_other_has() -> None:
-    drawn = {*figures(CONFIG, BLOCKS), "dataset"}
+def test_every_table_of_the_catalogue_has_a_caption_of_one_sentence() -> None:
     made = {*catalogue_tables(CONFIG, BLOCKS), "sensitivity", "operating-point", "proxy-top3", "tuning"}
     made |= {"dataset", "difficulty", "msld-statistics", "env"}
-    assert {path.stem for path in (CAPTIONS / "figures").glob("*.rst")} == drawn
     assert {path.stem for path in (CAPTIONS / "tables").glob("*.rst")} >= made
     for path in CAPTIONS.rglob("*.rst"):
         assert re.fullmatch(r"[A-Z][^\n]+\.\n", path.read_text(encoding="utf-8")), path
-
-
-def test_a_figure_has_its_own_caption_or_that_of_its_kind() -> None:
-    captions = {"dataset": "Classes.\n", "difficulty-defs": "Defini-\ntions."}
-    assert caption_of("dataset-pad-ufes-20", captions, kind="figures") == "Classes."
-    assert caption_of("difficulty-defs", captions, kind="figures") == "Defini- tions."
-    with pytest.raises(CaptionError, match=r"captions/figures/theory\.rst"):
-        caption_of("theory", captions, kind="figures")
-
-
-def test_figures_of_images_name_their_data_set_before_their_title() -> None:
-    found = figures(CONFIG, BLOCKS)
-    assert found["padufes-tradeoff"].described().startswith("Phantom data (drawn by the pipeline, no patients): regret")
-    assert found["difficulty-defs"].described().startswith("Definitions of difficulty")
 
 
 @pytest.fixture
@@ -121,21 +105,18 @@ def results(tmp_path: Path) -> Path:
     for name in names:
         write_text(folder / "tables" / f"{name}.tex", small_table(name))
     write_text(folder / "claims.tex", r"\begin{longtable}{ll}\toprule A & B \\ \bottomrule\end{longtable}")
-    drawn = {name: figure.described() for name, figure in figures(CONFIG, BLOCKS).items()}
-    drawn["dataset-phantom"] = "Phantom data"
+    drawn = {name: f"{one.title}. {one.caption}" for name, one in registry.figures(Experiment.of(CONFIG)).items()}
     (folder / "figures").mkdir()
     for name in drawn:
         Figure(figsize=(6, 4)).savefig(folder / "figures" / f"{name}.pdf")
     settings = write_paper.Settings(
         title="FOSSIL: all of it",
-        facts=[list(fact) for fact in study_facts(CONFIG).items()],
+        facts=[list(fact) for fact in study_facts(Experiment.of(CONFIG)).items()],
         warning="Phantoms.",
         tables=[*(f"tables/{name}.tex" for name in names), "claims.tex"],
         figures=drawn,
     )
-    write_paper.run(
-        settings, captions=sorted((CAPTIONS / "figures").glob("*.rst")), document=folder / "paper" / "paper.tex"
-    )
+    write_paper.run(settings, document=folder / "paper" / "paper.tex")
     return folder
 
 

@@ -21,7 +21,7 @@ from tests.unit.figure_examples import assert_text_is_readable
 NAMES = ["erm", "static", "fossil"]
 SEEDS, EPOCHS, SAMPLES = 4, 3, 163
 
-OPTIONS = theory.Options(methods=NAMES, title="The theory, checked; imbalance ratio 9:1")
+OPTIONS = theory.TheoryOptions(methods=NAMES, title="The theory, checked; imbalance ratio 9:1")
 VERDICTS = ("verified", "verified in corrected form", "refuted")
 
 
@@ -195,10 +195,12 @@ def test_the_figure_says_how_many_streams_have_no_regret_to_show(results: dict[s
 
 def test_the_drawing_stage_writes_equal_files_for_equal_curves(results: dict[str, Any], tmp_path: Path) -> None:
     results["curves"].to_parquet(tmp_path / "c.parquet")
-    values = draw_figure.Settings(figure="theory", options={"methods": NAMES, "title": "The theory, checked"})
+    values = draw_figure.Settings(
+        module="fossil.reporting.figures.theory", options={"methods": NAMES, "title": "The theory, checked"}
+    )
     for copy in ("a", "b"):
         paths = {suffix: tmp_path / f"{copy}.{suffix}" for suffix in ("pdf", "png")}
-        draw_figure.run(values, tables=[tmp_path / "c.parquet"], **paths)
+        draw_figure.run(values, files=[tmp_path / "c.parquet"], **paths)
     for suffix in ("pdf", "png"):
         assert (tmp_path / f"a.{suffix}").read_bytes() == (tmp_path / f"b.{suffix}").read_bytes()
         assert (tmp_path / f"a.{suffix}").stat().st_size > 1000

@@ -145,7 +145,7 @@ AFTER_FACTS = AFTER_RUNS + Counter(["write_paper"])
 # What follows from another manifest of the phantom.
 AFTER_MANIFEST = (
     Counter(decode_images=1, make_folds=1, train_fold=6, score_difficulty=2)
-    + Counter(["tabulate_dataset", "draw_dataset", "tabulate_difficulty"])
+    + Counter(["tabulate_dataset", "draw_figure dataset-phantom", "tabulate_difficulty"])
     + AFTER_FOLDS
     + (AFTER_RUNS - CLAIMS)
 )

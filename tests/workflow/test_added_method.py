@@ -12,10 +12,8 @@ import pytest
 from fossil.config.methods import METHODS
 from fossil.config.methods.base import MethodEntry
 from fossil.design.checks import load_config
-from fossil.design.image_studies import image_studies
-from fossil.design.synthetic_studies import studies
-from fossil.pipeline.command import as_json
-from fossil.reporting.catalogue import figures
+from fossil.reporting import registry
+from fossil.reporting.experiment import Experiment
 from tests.workflow.study import TINY, Study
 
 FILE = '''"""Weights of one half."""
@@ -99,12 +97,10 @@ def test_it_has_a_row_in_every_block_of_every_table(study: Study, name: str, blo
 @pytest.mark.parametrize("name", ["synthetic-raincloud", "imbalance-ratios", "padufes-tradeoff"])
 def test_it_is_named_in_every_figure_of_the_results(study: Study, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setitem(METHODS, "half", MethodEntry(target="fossil.methods.half:Half", label="One half"))
-    config = load_config(study.config)
-    options = figures(config, studies(config) | image_studies(config))[name].options
+    entry = registry.figures(Experiment.of(load_config(study.config)))[name]
     metrics = {"synthetic-raincloud": "synthetic-results", "imbalance-ratios": "synthetic-main"}
     table = pd.read_parquet(study.root / f"results/metrics/{metrics.get(name, 'phantom-internal')}.parquet")
-    module = importlib.import_module(f"fossil.reporting.figures.{name.replace('-', '_')}")
-    figure = module.draw(table, module.Options.model_validate(json.loads(as_json(options))))
+    figure = importlib.import_module(entry.module).draw(table, entry.options)
     texts = [text.get_text() for axis in figure.axes for text in axis.get_yticklabels()]
     legends = [*figure.legends, *(axis.get_legend() for axis in figure.axes if axis.get_legend())]
     texts += [text.get_text() for legend in legends for text in legend.get_texts()]

@@ -34,7 +34,7 @@ OWN = {**WIDE, "datasets": {"custom": {"table": "own.csv"}, "msld_v2": {"downloa
 
 # The configuration, what is derived from it for the settings of jobs, and what plans them.
 SETTINGS = r"config(\..+)?|pipeline(\..+)?|design\.(checks|plan)"
-SETTINGS += r"|reporting\.(catalogue\w*|study_facts|entries|experiment|registry)"
+SETTINGS += r"|reporting\.(catalogue\w*|study_facts|experiment|registry)"
 # What starts a stage or a run and keeps its record, and stages that no job of the study runs.
 AROUND = r"__main__|runtime\.(digest|drivers|failures|provenance|slurm)"
 AROUND += r"|stages\.(describe_config|write_readme)|reporting\.config_reference"
@@ -114,7 +114,7 @@ def _loaded(job: Job) -> set[str]:
     stage = re.match(r"python -m fossil (\w+) ", job.command).group(1)
     named = {f"fossil.stages.{stage}", *re.findall(r'"target": "(fossil\.[\w.]+):', job.command)}
     if rule == "draw_figure":
-        named.add("fossil.reporting.figures." + re.search(r'"figure": "(\w+)"', job.command).group(1))
+        named.add(re.search(r'"module": "([\w.]+)"', job.command).group(1))
     if rule == "make_manifest":
         named.add("fossil.data." + re.search(r'"reader": "(\w+)"', job.command).group(1))
     return named

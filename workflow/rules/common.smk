@@ -41,8 +41,10 @@ from fossil.pipeline.data import DataJobs
 from fossil.pipeline.evaluation import EvaluationJobs
 from fossil.pipeline.images import ImageJobs
 from fossil.pipeline.synthetic import SyntheticJobs
-from fossil.reporting.catalogue import figures, tables
-from fossil.reporting.catalogue_images import dataset_description, difficulty_description
+from fossil.reporting.catalogue import tables
+from fossil.reporting.catalogue_images import difficulty_description
+from fossil.reporting.experiment import Experiment
+from fossil.reporting.registry import figures
 from fossil.reporting.study_facts import PHANTOM_SENTENCE, is_drawn, study_facts
 from fossil.runtime.digest import code_digest
 
@@ -74,10 +76,9 @@ EVALUATION = EvaluationJobs(CONFIG, SYNTHETIC, IMAGES)
 BLOCKS = EVALUATION.blocks
 HEADLINE = CONFIG.synthetic.headline
 TABLES = tables(CONFIG, BLOCKS)
-FIGURES = figures(CONFIG, BLOCKS)
-SYNTHETIC_FIGURES = [name for name, figure in FIGURES.items() if figure.study in SYNTHETIC.studies]
+EXPERIMENT = Experiment(CONFIG, BLOCKS)
+FIGURES = figures(EXPERIMENT)
 IMAGE_TABLES = [name for name, table in TABLES.items() if table.study in IMAGES.studies]
-IMAGE_FIGURES = [name for name, figure in FIGURES.items() if figure.study in {*IMAGES.studies, IMAGES.operating_points}]
 
 
 def in_paper(name):
@@ -121,8 +122,8 @@ wildcard_constraints:
     size=r"\d+",
 
 
-def figure_tables(wildcards):
-    """What a figure draws: the metrics of its study, or their ranks, its job groups' epochs, or the curves of the theory."""
+def figure_files(wildcards):
+    """What a figure draws: a table of its study, its epochs, the curves of the theory, or a data set."""
     figure = FIGURES[wildcards.figure]
     match figure.source:
         case "metrics":
@@ -133,14 +134,29 @@ def figure_tables(wildcards):
             return f"results/statistics/{figure.study}-ranks.csv"
         case "curves":
             return "results/theory-curves.parquet"
+        case "images":
+            folder = f"data/processed/{figure.study}"
+            images = f"{folder}/images-{CONFIG.images.training.size}"
+            folds = [f"{folder}/folds.parquet"] if figure.study in IMAGES.trained else []
+            return [f"{folder}/manifest.parquet", f"{images}.parquet", ancient(f"{images}.npy"), *folds]
 
 
-def figure_modules(wildcards):
-    return [f"fossil.reporting.figures.{wildcards.figure.replace('-', '_')}"]
+def figure_content(wildcards):
+    """What says whether a data set's images changed, whose own time does not count."""
+    figure = FIGURES[wildcards.figure]
+    images = f"data/processed/{figure.study}/images-{CONFIG.images.training.size}"
+    return f"{images}.json" if figure.source == "images" else []
 
 
 def draw_figure_settings(wildcards):
-    return dict(figure=wildcards.figure.replace("-", "_"), options=FIGURES[wildcards.figure].options)
+    figure = FIGURES[wildcards.figure]
+    return dict(module=figure.module, options=figure.options)
+
+
+def figures_of(*sections):
+    """Both files of every figure of some sections."""
+    names = [name for name, figure in FIGURES.items() if figure.section in sections]
+    return expand("results/figures/{figure}.{kind}", figure=names, kind=["pdf", "png"])
 
 
 def tabulate_study_settings(wildcards):
@@ -175,7 +191,7 @@ def tabulate_sensitivity_settings(wildcards):
 def tabulate_operating_point_settings(wildcards):
     return dict(
         table="operating-point",
-        title=f"{dataset_description(CONFIG, IMAGES.dataset)}: operating points",
+        title=f"{EXPERIMENT.description(IMAGES.dataset)}: operating points",
         block=IMAGES.studies[IMAGES.internal][0],
         recall=CONFIG.images.operating_recall,
     )
@@ -197,7 +213,7 @@ def report_files(wildcards):
 
 def tabulate_dataset_settings(wildcards):
     dataset = REPORTED[wildcards.report]
-    return dict(title=dataset_description(CONFIG, dataset), label=wildcards.report)
+    return dict(title=EXPERIMENT.description(dataset), label=wildcards.report)
 
 
 def score_files(wildcards):
@@ -225,7 +241,7 @@ def tabulate_difficulty_settings(wildcards):
 def tabulate_tuning_settings(wildcards):
     return dict(
         dataset=IMAGES.dataset,
-        title=dataset_description(CONFIG, IMAGES.dataset),
+        title=EXPERIMENT.description(IMAGES.dataset),
         methods=[described_search(CONFIG, method) for method in IMAGES.trials],
         folds=CONFIG.trial_folds,
         seeds=CONFIG.images.tuning.seeds,

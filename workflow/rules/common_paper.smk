@@ -6,7 +6,6 @@ from fossil.reporting.captions import caption_name
 
 # Names in results/tables and results/figures. What is not named in a section of the document comes into one of its own.
 PAPER_TABLES = [*SYNTHETIC.studies, *IMAGE_TABLES, "operating-point", *SEARCH_TABLES, *REPORTED, *SCORED, "env"]
-PAPER_FIGURES = [*FIGURES, *REPORTED]
 # Files below results on the paper's claims, where some job writes them.
 CLAIMS_TEX = ["claims.tex"]
 CLAIMS_CSV = ["claims.csv"]
@@ -79,28 +78,13 @@ def category_texts():
         "Data": "classes, folds, difficulty",
         "Provenance": "every run, and the machines",
     }
-    shown = {category for category, _, _ in PAGES.values()} | {category_of(figure.study) for figure in FIGURES.values()}
+    shown = {category for category, _, _ in PAGES.values()} | {figure.section for figure in FIGURES.values()}
     return {category: text for category, text in texts.items() if category in shown}
-
-
-def figure_category(wildcards):
-    """Category of the report that a figure stands in."""
-    return category_of(FIGURES[wildcards.figure].study)
-
-
-def figure_caption(wildcards):
-    """Text of a figure's caption, which the report asks the figure's job for."""
-    return (CAPTIONS / f"{caption_file('figures', wildcards.figure)}.rst").read_text(encoding="utf-8").strip()
 
 
 def table_captions(wildcards):
     """The captions of all kinds of tables."""
     return [os.path.relpath(path) for path in sorted((CAPTIONS / "tables").glob("*.rst"))]
-
-
-def figure_captions(wildcards):
-    """The captions of all kinds of figures, also those that this run does not draw."""
-    return [os.path.relpath(path) for path in sorted((CAPTIONS / "figures").glob("*.rst"))]
 
 
 def scoring_groups(dataset, names):
@@ -145,11 +129,10 @@ def training_records(wildcards):
 def write_paper_settings(wildcards):
     return dict(
         title="FOSSIL: all tables and figures of this run",
-        facts=list(study_facts(CONFIG).items()),
+        facts=list(study_facts(EXPERIMENT).items()),
         warning=PHANTOM_SENTENCE if is_drawn(CONFIG) else "",
         tables=[*expand("tables/{table}.tex", table=PAPER_TABLES), *CLAIMS_TEX],
-        figures={name: FIGURES[name].described() for name in FIGURES}
-        | {report: dataset_description(CONFIG, dataset) for report, dataset in REPORTED.items()},
+        figures={name: f"{figure.title}. {figure.caption}" for name, figure in FIGURES.items()},
     )
 
 
@@ -170,7 +153,7 @@ def summarised_tables(part):
 
 def summarise_results_settings(wildcards):
     return dict(
-        facts=list(study_facts(CONFIG).items()),
+        facts=list(study_facts(EXPERIMENT).items()),
         warning=PHANTOM_SENTENCE if is_drawn(CONFIG) else "",
         headline=f"imbalance ratio {CONFIG.synthetic.scenarios[HEADLINE].imbalance_ratio:g}:1",
         drawn=IMAGES.dataset in PHANTOMS,
@@ -207,7 +190,7 @@ def judge_claims_settings(wildcards):
 def publish_settings(wildcards):
     return dict(
         configuration=CONFIG.model_dump(mode="json", exclude={"publish"}),
-        facts=list(study_facts(CONFIG).items()),
+        facts=list(study_facts(EXPERIMENT).items()),
         warning=PHANTOM_SENTENCE if is_drawn(CONFIG) else "",
         trainings=training_groups(),
         own=OWN_FILES,

@@ -18,8 +18,6 @@ rule tabulate_environment:
 
 
 rule write_paper:
-    input:
-        captions=figure_captions,
     output:
         document="results/paper/paper.tex",
     log:
@@ -35,7 +33,7 @@ rule typeset_paper:
     input:
         expand("results/tables/{table}.tex", table=PAPER_TABLES),
         expand("results/{path}", path=CLAIMS_TEX),
-        expand("results/figures/{figure}.pdf", figure=PAPER_FIGURES),
+        expand("results/figures/{figure}.pdf", figure=FIGURES),
         document="results/paper/paper.tex",
     output:
         pdf="results/paper/paper.pdf",

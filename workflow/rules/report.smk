@@ -38,21 +38,22 @@ rule tabulate_sensitivity:
 
 rule draw_figure:
     input:
-        tables=figure_tables,
+        figure_content,
+        files=figure_files,
     output:
         pdf="results/figures/{figure}.pdf",
         png=report(
             "results/figures/{figure}.png",
             caption="../report/figure.rst",
-            category=figure_category,
+            category=lambda wildcards: FIGURES[wildcards.figure].section,
             labels={"what": "figure {figure}"},
         ),
     log:
         "results/logs/draw_figure-{figure}.log",
     localrule: True
     params:
-        **stage("draw_figure", draw_figure_settings, modules=figure_modules),
-        caption=figure_caption,
+        **stage("draw_figure", draw_figure_settings, modules=lambda wildcards: [FIGURES[wildcards.figure].module]),
+        caption=lambda wildcards: FIGURES[wildcards.figure].caption,
     shell:
         STAGE
 
@@ -69,28 +70,6 @@ rule tabulate_dataset:
     localrule: True
     params:
         **stage("tabulate_dataset", tabulate_dataset_settings),
-    shell:
-        STAGE
-
-
-rule draw_dataset:
-    input:
-        lambda wildcards: report_file(wildcards, f"images-{CONFIG.images.training.size}.json"),
-        unpack(report_files),
-        images=ancient(lambda wildcards: report_file(wildcards, f"images-{CONFIG.images.training.size}.npy")),
-    output:
-        pdf="results/figures/{report}.pdf",
-        png=report(
-            "results/figures/{report}.png",
-            caption="../report/captions/figures/dataset.rst",
-            category="Data",
-            labels={"what": "figure {report}"},
-        ),
-    log:
-        "results/logs/draw_dataset-{report}.log",
-    localrule: True
-    params:
-        **stage("draw_dataset", lambda wildcards: {"dataset": REPORTED[wildcards.report]}),
     shell:
         STAGE
 
@@ -151,14 +130,14 @@ rule tabulate_tuning:
 rule synthetic:
     input:
         expand("results/tables/{table}.{kind}", table=SYNTHETIC.studies, kind=["tex", "csv"]),
-        expand("results/figures/{figure}.{kind}", figure=SYNTHETIC_FIGURES, kind=["pdf", "png"]),
+        figures_of("Synthetic study"),
         expand("results/statistics/{study}{kind}.csv", study=SYNTHETIC.studies, kind=["", "-ranks"]),
 
 
 rule datasets:
     input:
         expand("results/tables/{report}.{kind}", report=REPORTED, kind=["tex", "csv"]),
-        expand("results/figures/{report}.{kind}", report=REPORTED, kind=["pdf", "png"]),
+        figures_of("Data"),
 
 
 rule images:
@@ -166,7 +145,7 @@ rule images:
         rules.datasets.input,
         expand("results/tables/{scored}.{kind}", scored=SCORED, kind=["tex", "csv"]),
         expand("results/tables/{table}.{kind}", table=IMAGE_TABLES, kind=["tex", "csv"]),
-        expand("results/figures/{figure}.{kind}", figure=IMAGE_FIGURES, kind=["pdf", "png"]),
+        figures_of("Image study", "External validation"),
         expand("results/statistics/{study}{kind}.csv", study=IMAGES.studies, kind=["", "-ranks"]),
         expand("results/tables/{table}.{kind}", table=["operating-point", *SEARCH_TABLES], kind=["tex", "csv"]),
 
@@ -174,4 +153,4 @@ rule images:
 rule theory:
     input:
         rules.verify_theory.output,
-        expand("results/figures/theory.{kind}", kind=["pdf", "png"]),
+        figures_of("Theory"),

@@ -1,15 +1,12 @@
-"""Which tables and figures there are, of which study, and what each needs to know."""
+"""Which tables there are, of which study, and what each needs to know."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from fossil.config.root import Config
-from fossil.config.strict import BASELINE
-from fossil.design.comparisons import Block, row_key
+from fossil.design.comparisons import Block
 from fossil.design.synthetic_studies import augmented_scenario
-from fossil.reporting.catalogue_images import image_figures, image_tables
-from fossil.reporting.entries import Figure, Source, Table
+from fossil.reporting.catalogue_images import image_tables
+from fossil.reporting.entries import Table
 
 _MAIN_COLUMNS = ("auc", "balanced_accuracy", "recall", "g_mean", "dynamic_regret", "balanced_error")
 _SHORT_COLUMNS = ("auc", "balanced_accuracy", "g_mean", "dynamic_regret", "balanced_error")
@@ -51,57 +48,6 @@ def tables(config: Config, blocks: dict[str, list[Block]]) -> dict[str, Table]:
         ),
     }
     return {name: table for name, table in found.items() if name in blocks} | image_tables(config, blocks)
-
-
-def figures(config: Config, blocks: dict[str, list[Block]]) -> dict[str, Figure]:
-    """Make the entries of all figures, by file name, from the blocks of every study."""
-    headline = config.synthetic.headline
-    ratio = f"imbalance ratio {config.synthetic.scenarios[headline].imbalance_ratio:g}:1"
-    scenario = f"{ratio} (scenario {headline})"
-    found: dict[str, Figure] = {}
-
-    def add(name: str, study: str, source: Source, title: str, **options: Any) -> None:
-        found[name] = Figure(study, source, {"title": title, **options})
-
-    if study := blocks.get("synthetic-results"):
-        block = study[0]
-        add("synthetic-raincloud", "synthetic-results", "metrics", f"Synthetic data, {scenario}", block=block)
-        if len(block.rows) > 2:
-            title = f"Mean ranks over seeds, synthetic data, {scenario}"
-            add("synthetic-ranks", "synthetic-results", "ranks", title, block=block)
-        title = f"Validation loss and regret, synthetic data, {scenario}"
-        add("regret-trajectories", "synthetic-results", "histories", title, block=block)
-        title = f"Weights by class and difficulty, synthetic data, {scenario}"
-        add("weight-trajectories", "synthetic-results", "histories", title, block=block)
-    if study := blocks.get("synthetic-main"):
-        ratios = [config.synthetic.scenarios[name].imbalance_ratio for name in _scenarios_of(blocks)]
-        title = "Synthetic data by imbalance ratio"
-        add("imbalance-ratios", "synthetic-main", "metrics", title, blocks=study, ratios=ratios)
-        title = "Effective sample size in training, synthetic data"
-        add("effective-sample-size", "synthetic-main", "histories", title, blocks=study)
-    if study := blocks.get("robustness-difficulty"):
-        title = f"Augmentation and penalty, synthetic data, {ratio}"
-        confidence = config.statistics.confidence
-        add("robustness-difficulty", "robustness-difficulty", "metrics", title, block=study[0], confidence=confidence)
-    if study := blocks.get("difficulty-defs"):
-        whole = [block for block in study if block.seeds is None]
-        title = f"Definitions of difficulty, FOSSIL, synthetic data, {ratio}"
-        add("difficulty-defs", "difficulty-defs", "metrics", title, blocks=whole)
-    if study := blocks.get("sensitivity"):
-        title = f"FOSSIL's options, synthetic data, {scenario}"
-        configured = row_key(headline, "fossil", BASELINE)
-        add(
-            "sensitivity",
-            "sensitivity",
-            "metrics",
-            title,
-            block=study[0],
-            configured=configured,
-            metric="balanced_accuracy",
-        )
-    title = f"The theory, checked; e and f: synthetic data, {scenario}"
-    add("theory", "theory", "curves", title, methods=config.synthetic.methods)
-    return found | image_figures(config, blocks)
 
 
 _STATIC = "The paper's static row stands next to both readings of it."

@@ -11,8 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from fossil.config.datasets import DATASETS
-
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
@@ -90,18 +88,3 @@ class Table:
     notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     printed: bool = True
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A figure: its study, its options, and what it draws (of the study, but for the curves of the theory)."""
-
-    study: str
-    source: Source
-    options: dict[str, Any]
-
-    def described(self) -> str:
-        """Give the title, before it the image data set if it is about one."""
-        block = self.options.get("block")
-        data = {row.scenario for row in block.rows} & set(DATASETS) if block else ()
-        return ": ".join([*(DATASETS[name] for name in data), self.options["title"]])

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from fossil.config.datasets import DATASETS, PHANTOMS, DatasetName
 from fossil.config.root import Config
-from fossil.config.strict import BASELINE
 from fossil.design.comparisons import Block
 from fossil.design.image_studies import image_studies, internal_study, operating_points
 from fossil.design.synthetic_studies import studies
@@ -60,21 +59,17 @@ class Experiment:
         return f"{self.ratio} (scenario {self.config.synthetic.headline})"
 
     @property
+    def datasets(self) -> list[DatasetName]:
+        """The image data sets: the one that is trained on, and the external one if any."""
+        external = self.config.external_dataset
+        return [self.config.image_dataset, *([] if external is None else [external])]
+
+    @property
     def trained_on(self) -> str:
         """Name of the data set that is trained on, next to the external one; of two phantoms it is the first."""
         drawn = self.config.image_dataset in PHANTOMS and self.config.external_dataset in PHANTOMS
         return "the first phantom" if drawn else DATASETS[self.config.image_dataset]
 
-
-def dataset_description(config: Config, dataset: DatasetName) -> str:
-    """Describe a data set: the start of the caption of its table."""
-    return config.datasets[dataset].description
-
-
-def one_row_per_method(block: Block) -> Block:
-    """Keep one row of each method, the tuned one if any: figures have one colour per method."""
-    best = {row.method: row for row in block.rows if row.variant == BASELINE}
-    best |= {row.method: row for row in block.rows if row.variant != BASELINE and row.method not in best}
-    best |= {row.method: row for row in block.rows if row.variant == "tuned"}
-    rows = [row for row in block.rows if row in best.values()]
-    return block.model_copy(update={"rows": rows})
+    def description(self, dataset: DatasetName) -> str:
+        """Describe a data set: the start of the caption of its table."""
+        return self.config.datasets[dataset].description

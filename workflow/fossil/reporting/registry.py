@@ -21,13 +21,13 @@ SECTIONS: tuple[Section, ...] = get_args(Section)
 
 def figures(experiment: Experiment) -> dict[str, FigureEntry]:
     """Return the figures of a run by name, in the order of the document."""
-    return _by_name(figure for module in modules(fossil.reporting.figures) for figure in module.figures(experiment))
+    return by_name(figure for module in modules(fossil.reporting.figures) for figure in module.figures(experiment))
 
 
 def tables(experiment: Experiment) -> dict[str, TableEntry]:
     """Return the tables of a run by name, in the order of the document."""
     described = [module.tables for module in modules(fossil.reporting.tables) if hasattr(module, "tables")]
-    return _by_name(table for tables_of_module in described for table in tables_of_module(experiment))
+    return by_name(table for tables_of_module in described for table in tables_of_module(experiment))
 
 
 @cache
@@ -44,7 +44,7 @@ def in_order(entries: Iterable[AnyEntry]) -> list[AnyEntry]:
     )
 
 
-def _by_name(entries: Iterable[AnyEntry]) -> dict[str, AnyEntry]:
+def by_name(entries: Iterable[AnyEntry]) -> dict[str, AnyEntry]:
     """Put entries in order, by name.
 
     Raises

@@ -7,7 +7,7 @@ from fossil.config.methods import METHODS
 from fossil.config.root import Config
 from fossil.config.tuning import VARIANT_LABELS
 from fossil.design.candidates import candidates, searches
-from fossil.reporting.catalogue_images import dataset_description
+from fossil.reporting.experiment import Experiment
 
 PHANTOM_SENTENCE = (
     "The images are phantoms, which the pipeline draws: what is measured on them says nothing of patients."
@@ -21,9 +21,10 @@ _WEIGHTS = {
 }
 
 
-def study_facts(config: Config) -> dict[str, str]:
+def study_facts(experiment: Experiment) -> dict[str, str]:
     """Say in a few words what is trained on what, by headings such as "Image data"; plain text."""
-    found = {**_of_synthetic(config), **_of_images(config)}
+    config = experiment.config
+    found = {**_of_synthetic(config), **_of_images(experiment)}
     if config.allow_missing_runs:
         found["Missing runs"] = "allowed: tables count the runs that they lack"
     return found
@@ -45,12 +46,13 @@ def _of_synthetic(config: Config) -> dict[str, str]:
     }
 
 
-def _of_images(config: Config) -> dict[str, str]:
+def _of_images(experiment: Experiment) -> dict[str, str]:
+    config = experiment.config
     images, training = config.images, config.images.training
     folds = f"{config.image_folds} folds" if config.image_folds > 1 else "one division"
     variants = "; ".join(VARIANT_LABELS[variant] or "as configured" for variant in images.variants)
     found = {
-        "Image data": f"{dataset_description(config, config.image_dataset)}; {folds}, {_seeds(images.seeds)}",
+        "Image data": f"{experiment.description(config.image_dataset)}; {folds}, {_seeds(images.seeds)}",
         "Network": f"{training.backbone} at {training.size} pixels, "
         f"{_WEIGHTS.get(images.weights, 'from weights of a file')}, {training.epochs} epochs",
         "Methods on images": _labels(images.methods),

@@ -1,4 +1,7 @@
-"""How figures look: sizes, fonts, one colour and marker a method, names of metrics, and how they are saved."""
+"""How figures look: sizes, fonts, one colour and marker per method, names of metrics, and how they are saved.
+
+Modules of figures are imported while jobs are planned, so that matplotlib is imported within the functions here.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,18 @@ import logging
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-import matplotlib
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
+from typing import TYPE_CHECKING, Any
 
 from fossil.config.datasets import DATASETS
 from fossil.config.methods import METHODS
-from fossil.evaluation.metrics import METRICS, REGRETS
 from fossil.runtime.files import atomic_path
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from numpy.typing import NDArray
 
 TEXT_WIDTH = 6.5
 """Width of a text column in inches."""
@@ -93,20 +99,60 @@ _STYLE = {
 @contextmanager
 def figure_style() -> Iterator[None]:
     """Draw and save in this style; what was set before comes back afterwards."""
+    import matplotlib
+
     with matplotlib.rc_context(_STYLE):
         yield
 
 
+def new_figure(height: float, *, wspace: float | None = None, hspace: float | None = None) -> Figure:
+    """Return a figure as wide as the text, of a height in inches, that lays out its panels by itself."""
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    return Figure(figsize=(TEXT_WIDTH, height), layout=ConstrainedLayoutEngine(wspace=wspace, hspace=hspace))
+
+
+def max_ticks(axis: Axis, count: int, *, integer: bool = False, steps: list[float] | None = None) -> None:
+    """Put at most so many ticks on an axis, and one more."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(count, integer=integer, steps=steps))
+
+
+def legend_line(label: str, **look: Any) -> Line2D:
+    """Return an entry of a legend that looks like a line or a marker."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], label=label, **look)
+
+
+def spread_out(count: int) -> NDArray[np.float64]:
+    """Return offsets from -.5 to .5 of neighbouring points, which lie apart and are the same every time."""
+    import numpy as np
+
+    return (np.arange(count) * 0.618034) % 1 - 0.5
+
+
 def method_look(method: str) -> tuple[str, str]:
-    """Colour and marker of a method; one that has none above takes from a fixed cycle, in the registry's order."""
+    """Return a method's colour and marker; one without any above takes from a fixed cycle, in the registry's order."""
     if method in METHOD_COLOURS:
         return METHOD_COLOURS[method], METHOD_MARKERS[method]
     others = [name for name in [*METHODS, method] if name not in METHOD_COLOURS]
     return _FURTHER[others.index(method) % len(_FURTHER)]
 
 
+def metric_label(metric: str) -> str:
+    """Return a metric's name in figures."""
+    from fossil.evaluation.metrics import METRICS
+
+    return METRICS[metric].label
+
+
 def metric_title(metric: str) -> str:
-    """Name of a metric, with an arrow in the direction of better where there is one; ``arrow_notes`` explains it."""
+    """Return a metric's label, with an arrow to the better side where there is one; ``arrow_notes`` explains it."""
+    from fossil.evaluation.metrics import METRICS
+
     entry = METRICS[metric]
     if not entry.marks_best:
         return entry.label
@@ -115,6 +161,8 @@ def metric_title(metric: str) -> str:
 
 def arrow_notes(metrics: Collection[str]) -> list[str]:
     """Explain the arrows that the titles of these metrics have, and why regret has none."""
+    from fossil.evaluation.metrics import REGRETS
+
     titles = [metric_title(metric) for metric in metrics]
     notes = {
         f"{_UP} higher is better": any(title.endswith(_UP) for title in titles),
@@ -130,10 +178,11 @@ def add_notes(figure: Figure, notes: list[str]) -> None:
 
 
 def method_handle(method: str, label: str) -> Line2D:
-    """Entry of a legend for a line with a method's colour and marker."""
+    """Return an entry of a legend for a line with a method's colour and marker."""
     colour, marker = method_look(method)
-    look = {"color": colour, "marker": marker, "markersize": 7 if marker == "*" else 5}
-    return Line2D([], [], markeredgecolor="0.25", markeredgewidth=0.4, label=label, **look)
+    size = 7 if marker == "*" else 5
+    edge = {"markeredgecolor": "0.25", "markeredgewidth": 0.4}
+    return legend_line(label, color=colour, marker=marker, markersize=size, **edge)
 
 
 def mark_line(line: Line2D, method: str, *, place: int, of: int) -> None:

@@ -3,45 +3,47 @@
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from pydantic import field_validator
 
-import fossil.reporting.figures
 from fossil.config.strict import Strict
 from fossil.reporting.style import save_figure
 from fossil.reporting.tables.statistics import read_statistics
 
+_FIGURES = "fossil.reporting.figures."
+
 
 class Settings(Strict):
-    """A module of ``fossil.reporting.figures`` and the options that its figure takes."""
+    """The module of a figure, and the options that its ``draw`` takes."""
 
-    figure: str
+    module: str
     options: dict[str, Any]
 
-    @field_validator("figure")
+    @field_validator("module")
     @classmethod
-    def _there(cls, figure: str) -> str:
-        names = sorted(module.name for module in pkgutil.iter_modules(fossil.reporting.figures.__path__))
-        there = [name for name in names if not name.startswith("_")]
-        if figure not in there:
-            raise ValueError(f"there is no figure {figure!r}, only {', '.join(there)}")
-        return figure
+    def _of_a_figure(cls, module: str) -> str:
+        if not module.startswith(_FIGURES):
+            raise ValueError(f"{module} is no module of figures; those are in {_FIGURES.rstrip('.')}")
+        return module
 
 
-def run(settings: Settings, *, tables: list[Path], pdf: Path, png: Path) -> None:
-    """Read the tables (Parquet, statistics CSV), one below the other, and write the figure as PDF and PNG."""
-    if not tables:
-        what = "none of its runs is there; set allow_missing_runs: false, so that they are made"
-        raise ValueError(f"{settings.figure}: {what}")
-    module = importlib.import_module(f"fossil.reporting.figures.{settings.figure}")
-    options = module.Options.model_validate(settings.options)
-    table = pd.concat([_read(path) for path in tables], ignore_index=True)
-    save_figure(module.draw(table, options), pdf, png)
+def run(settings: Settings, *, files: list[Path], pdf: Path, png: Path) -> None:
+    """Read what the figure draws and write it as PDF and PNG.
+
+    A figure whose module has a function ``read`` reads its files by itself. Those of the others are tables (Parquet,
+    statistics CSV), which are put one below the other.
+    """
+    if not files:
+        what = "none of its runs is available; set allow_missing_runs: false, so that they are trained"
+        raise ValueError(f"{settings.module}: {what}")
+    figure = importlib.import_module(settings.module)
+    read = getattr(figure, "read", _read_tables)
+    save_figure(figure.draw(read(files), figure.OPTIONS.model_validate(settings.options)), pdf, png)
 
 
-def _read(path: Path) -> pd.DataFrame:
-    return read_statistics(path) if path.suffix == ".csv" else pd.read_parquet(path)
+def _read_tables(files: list[Path]) -> pd.DataFrame:
+    tables = [read_statistics(path) if path.suffix == ".csv" else pd.read_parquet(path) for path in files]
+    return pd.concat(tables, ignore_index=True)

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from fossil.design.comparisons import Block, Row, row_key
-from fossil.evaluation.metrics import METRICS
-from fossil.reporting.style import SMALL, TEXT_WIDTH, add_notes, figure_style, method_look
+from fossil.reporting.style import (
+    SMALL,
+    TEXT_WIDTH,
+    add_notes,
+    figure_style,
+    method_look,
+    metric_label,
+    new_figure,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 PANELS = ("auc", "balanced_accuracy", "g_mean")
 
@@ -23,8 +33,6 @@ _MOST_TICKS = 16
 # Demsar asks for more units than that.
 _FEW = 10
 _UNITS = {"seed": ("seed", "seeds"), "fold": ("fold (mean over seeds)", "folds (means over seeds)")}
-
-_Ranks = NDArray[np.float64]
 
 
 def draw_ranks(ranks: pd.DataFrame, block: Block, *, title: str) -> Figure:
@@ -40,12 +48,11 @@ def draw_ranks(ranks: pd.DataFrame, block: Block, *, title: str) -> Figure:
         From `fossil.evaluation.ranks.rank_rows`, of the study that the block is of.
     """
     panels = [_of_panel(ranks, block, metric) for metric in PANELS]
-    bars = [joined(panel["mean_rank"].to_numpy(), panel["critical_difference"].iloc[0]) for panel in panels]
+    bars = [joined(panel["mean_rank"].dropna(), panel["critical_difference"].iloc[0]) for panel in panels]
     lines = -(-len(block.rows) // 2)
     heights = [_HEAD + _LINE * lines + _BAR * (len(found) + 1) for found in bars]
     with figure_style():
-        figure = Figure(figsize=(TEXT_WIDTH, sum(heights) + 0.95), layout="constrained")
-        figure.get_layout_engine().set(hspace=0.02)
+        figure = new_figure(sum(heights) + 0.95, hspace=0.02)
         axes = figure.subplots(len(PANELS), 1, gridspec_kw={"height_ratios": heights})
         for axis, metric, panel, found, height in zip(axes, PANELS, panels, bars, heights, strict=True):
             _draw_panel(axis, panel, block.rows, found, height=height, metric=metric)
@@ -65,15 +72,15 @@ def draw_ranks(ranks: pd.DataFrame, block: Block, *, title: str) -> Figure:
     return figure
 
 
-def joined(mean_ranks: _Ranks, critical_difference: float) -> list[tuple[float, float]]:
+def joined(mean_ranks: Iterable[float], critical_difference: float) -> list[tuple[float, float]]:
     """Find the largest groups of rows of which no two differ by the critical difference: their first and last rank."""
-    ordered = np.sort(mean_ranks)
+    ordered = sorted(mean_ranks)
     groups: list[tuple[float, float]] = []
     reached = -1
     for first, low in enumerate(ordered):
-        last = int(np.flatnonzero(ordered - low < critical_difference).max(initial=first))
+        last = max([first, *(place for place, high in enumerate(ordered) if high - low < critical_difference)])
         if last > max(first, reached):
-            groups.append((float(low), float(ordered[last])))
+            groups.append((low, ordered[last]))
         reached = max(reached, last)
     return groups
 
@@ -81,7 +88,7 @@ def joined(mean_ranks: _Ranks, critical_difference: float) -> list[tuple[float, 
 def _of_panel(ranks: pd.DataFrame, block: Block, metric: str) -> pd.DataFrame:
     """Select what the ranks have of a block and a metric, in the order of the block's rows."""
     mine = ranks[(ranks["block"] == block.name) & (ranks["metric"] == metric)]
-    keyed = mine.set_index(pd.Index(map(row_key, mine["scenario"], mine["method"], mine["variant"])))
+    keyed = mine.set_axis([row_key(*row) for row in mine[["scenario", "method", "variant"]].itertuples(index=False)])
     keys = [row.key for row in block.rows]
     if sorted(keyed.index) != sorted(keys):
         raise ValueError(f"block {block.name}, {metric}: the ranks are not those of its rows. Rank the study anew")
@@ -107,7 +114,7 @@ def _draw_panel(
     def place(rank: float) -> float:
         return low + (rank - 1) / (k - 1) * (high - low)
 
-    axis.text(0, -_HEAD, METRICS[metric].label, va="top", weight="bold", size=8)
+    axis.text(0, -_HEAD, metric_label(metric), va="top", weight="bold", size=8)
     axis.text(TEXT_WIDTH, -_HEAD, tests, va="top", ha="right", size=SMALL + 0.5)
     axis.plot([low, high], [0, 0], color=_INK, linewidth=0.8)
     for rank in range(1, k + 1, -(-k // _MOST_TICKS)):
@@ -117,7 +124,7 @@ def _draw_panel(
     for depth, (best, worst) in enumerate(bars, start=1):
         ends = [place(best) - 0.04, place(worst) + 0.04]
         axis.plot(ends, [depth * _BAR] * 2, color="black", linewidth=2.2, solid_capstyle="butt", gid="bar")
-    order = np.argsort(panel["mean_rank"].to_numpy(), kind="stable")
+    order = sorted(range(len(panel)), key=panel["mean_rank"].iloc.__getitem__)
     left = len(order) - len(order) // 2
     below = _BAR * (len(bars) + 1)
     for position, index in enumerate(order):
@@ -136,7 +143,7 @@ def _draw_panel(
 def _draw_difference(axis: Axes, start: float, end: float, first: pd.Series, k: int) -> None:
     """Draw how long the critical difference is, above the axis; one that is longer than this has no right end."""
     difference = first["critical_difference"]
-    if np.isnan(difference):
+    if math.isnan(difference):
         return
     y, longer = -0.28, difference > k - 1
     axis.plot([start, end], [y, y], color="black", linewidth=1.2)
@@ -154,9 +161,9 @@ def _tests(panel: pd.DataFrame) -> str:
     text = f"{count} {singular if expected == 1 else plural}"
     if first["k"] < len(panel):
         text += f", {first['k']} of {len(panel)} rows"
-    if np.isnan(first["chi2"]):
+    if math.isnan(first["chi2"]):
         return text
-    f = f"{first['f']:.2f}" if np.isfinite(first["f"]) else "\N{INFINITY}"
+    f = f"{first['f']:.2f}" if math.isfinite(first["f"]) else "\N{INFINITY}"
     friedman = f"Friedman \N{GREEK SMALL LETTER CHI}\N{SUPERSCRIPT TWO} = {first['chi2']:.2f}"
     return f"{text}; {friedman}, {_p(first['p_friedman'])}; F = {f}, {_p(first['p_iman_davenport'])}"
 

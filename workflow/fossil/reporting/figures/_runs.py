@@ -1,19 +1,21 @@
-"""Runs of a block's rows, for the figures: those that ended well, and how many there should be."""
+"""Runs of a block's rows, which figures draw: those that succeeded, and how many were expected."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Self
+from typing import TYPE_CHECKING, Annotated, Self
 
-import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from fossil.config.datasets import DATASETS
 from fossil.config.methods import METHODS
-from fossil.config.strict import Strict
+from fossil.config.strict import BASELINE, Strict
 from fossil.design.comparisons import Block, Row, row_key
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
 
 COUNTS = "7/8: 7 of 8 runs are there"
 """What a count beside a label or a number means."""
@@ -22,11 +24,22 @@ _DAGGER = "\N{DOUBLE DAGGER}"
 _LEARNS = f"{_DAGGER} learns its weights on the validation split"
 
 
-class ImageOptions(Strict):
-    """The rows to draw, all of one data set, and what stands above, behind the data set's name."""
+class BlockOptions(Strict):
+    """The rows to draw, and the title above."""
 
     block: Block
     title: str
+
+
+class BlocksOptions(Strict):
+    """Blocks of rows to draw, each in a place of its own, and the title above."""
+
+    blocks: Annotated[list[Block], Field(min_length=1)]
+    title: str
+
+
+class ImageOptions(BlockOptions):
+    """The rows to draw, all of one data set, and the title, which follows the data set's name."""
 
     @model_validator(mode="after")
     def _one_dataset(self) -> Self:
@@ -34,6 +47,15 @@ class ImageOptions(Strict):
         if len(names) > 1 or names[0] not in DATASETS:
             raise ValueError(f"the rows must be of one data set of {', '.join(DATASETS)}, not of {', '.join(names)}")
         return self
+
+
+def one_row_per_method(block: Block) -> Block:
+    """Keep one row of each method, the tuned one if any: figures have one colour per method."""
+    best = {row.method: row for row in block.rows if row.variant == BASELINE}
+    best |= {row.method: row for row in block.rows if row.variant != BASELINE and row.method not in best}
+    best |= {row.method: row for row in block.rows if row.variant == "tuned"}
+    rows = [row for row in block.rows if row in best.values()]
+    return block.model_copy(update={"rows": rows})
 
 
 def counted(label: str, count: int, expected: int) -> str:
@@ -102,7 +124,9 @@ def run_curves(history: pd.DataFrame, row: Row, block: Block, *, columns: list[s
 
     A run whose validation loss is not finite in some epoch has failed and is left out.
     """
+    import numpy as np
+
     runs = runs_of(history, block)
     mine = runs[runs["key"] == row.key]
     ok = mine[np.isfinite(mine["validation_loss"]).groupby(mine["seed"]).transform("all")]
-    return [ok.pivot(index="seed", columns="epoch", values=column).to_numpy(dtype=np.float64) for column in columns]
+    return [ok.pivot(index="seed", columns="epoch", values=column).to_numpy(dtype="float64") for column in columns]

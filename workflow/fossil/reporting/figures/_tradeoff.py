@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator
+from typing import TYPE_CHECKING
 
 from fossil.design.comparisons import Row
-from fossil.evaluation.metrics import METRICS, REGRETS
 from fossil.reporting.figures._runs import ImageOptions, expected_runs, mark_notes, marked_label, runs_of
-from fossil.reporting.style import TEXT_WIDTH, figure_style, figure_title, method_look
+from fossil.reporting.style import (
+    figure_style,
+    figure_title,
+    legend_line,
+    max_ticks,
+    method_look,
+    metric_label,
+    new_figure,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 PANELS = ("auc", "balanced_accuracy", "f1")
 
@@ -19,22 +28,19 @@ _LEGEND_COLUMNS = 3
 _KEY = "Small: one run (a fold and a seed). Large: mean of a method's runs."
 
 
-class Options(ImageOptions):
-    """The rows to draw, and what stands above."""
-
-
-def draw_tradeoff(metrics: pd.DataFrame, options: Options, *, cost: str) -> Figure:
+def draw_tradeoff(metrics: pd.DataFrame, options: ImageOptions, *, cost: str) -> Figure:
     """Draw a metric ``cost`` against AUC, balanced accuracy and F1: a small point a run, a large one for the mean.
 
     Only runs whose status is "ok" and which have all four metrics are drawn; the legend counts them, and marks the
     methods that learn on the validation split. The title names the data set, and says so where it is drawn.
     """
+    from fossil.evaluation.metrics import REGRETS
+
     block = options.block
     expected = expected_runs(metrics, block)
     legend_rows = -(-len(block.rows) // _LEGEND_COLUMNS)
     with figure_style():
-        figure = Figure(figsize=(TEXT_WIDTH, 2.85 + 0.18 * legend_rows), layout="constrained")
-        figure.get_layout_engine().set(wspace=0.06)
+        figure = new_figure(2.85 + 0.18 * legend_rows, wspace=0.06)
         axes = figure.subplots(1, len(PANELS), sharex=True)
         handles = []
         shown = runs_of(metrics, block)
@@ -44,10 +50,10 @@ def draw_tradeoff(metrics: pd.DataFrame, options: Options, *, cost: str) -> Figu
                 _draw_runs(axis, runs, cost=cost, metric=metric, row=row)
             handles.append(_handle(row, len(runs), expected))
         for axis, metric in zip(axes, PANELS, strict=True):
-            axis.set_xlabel(METRICS[cost].label)
-            axis.set_ylabel(METRICS[metric].label)
-            axis.xaxis.set_major_locator(MaxNLocator(4))
-            axis.yaxis.set_major_locator(MaxNLocator(6))
+            axis.set_xlabel(metric_label(cost))
+            axis.set_ylabel(metric_label(metric))
+            max_ticks(axis.xaxis, 4)
+            max_ticks(axis.yaxis, 6)
             axis.margins(0.08)
         reason = "where regret is measured" if cost in REGRETS else "of the data set that it was trained on"
         key = "\n".join([_KEY, *mark_notes(block.rows, reason=reason)])
@@ -76,13 +82,12 @@ def _draw_runs(axis: Axes, runs: pd.DataFrame, *, cost: str, metric: str, row: R
 def _handle(row: Row, count: int, expected: int) -> Line2D:
     colour, marker = method_look(row.method)
     runs = f"{count} runs" if count == expected else f"{count} of {expected} runs"
-    return Line2D(
-        *([], []),
+    return legend_line(
+        f"{marked_label(row.method, row.label)} ({runs})",
         linestyle="none",
         color=colour,
         marker=marker,
         markersize=9 if marker == "*" else 6,
         markeredgecolor="black",
         markeredgewidth=0.8,
-        label=f"{marked_label(row.method, row.label)} ({runs})",
     )

@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 import textwrap
-from typing import Annotated
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-import numpy as np
-import pandas as pd
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
-from pydantic import Field
-
-from fossil.config.strict import Strict
 from fossil.design.comparisons import Block, Row
+from fossil.reporting.entries import FigureEntry
 from fossil.reporting.figures._runs import (
     COUNTS,
+    BlocksOptions,
     expected_runs,
     mark_notes,
     marked_label,
     metric_values,
     seed_count,
 )
-from fossil.reporting.style import SMALL, TEXT_WIDTH, arrow_notes, figure_style, method_look, metric_title
+from fossil.reporting.style import (
+    SMALL,
+    arrow_notes,
+    figure_style,
+    legend_line,
+    max_ticks,
+    method_look,
+    metric_title,
+    new_figure,
+    spread_out,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from fossil.reporting.experiment import Experiment
 
 PANELS = ("auc", "balanced_accuracy", "g_mean", "dynamic_regret", "balanced_error")
 
@@ -41,14 +51,27 @@ _HATCHES = ("", "////", "....", "xxxx")
 _LINEAR_UP_TO = 20
 
 
-class Options(Strict):
-    """A block for each group of bars, a row for each bar, and what stands above."""
-
-    blocks: Annotated[list[Block], Field(min_length=1)]
-    title: str
+OPTIONS = BlocksOptions
 
 
-def draw(metrics: pd.DataFrame, options: Options) -> Figure:
+def figures(experiment: Experiment) -> Iterator[FigureEntry]:
+    """Describe the figure of the definitions of difficulty: a block is a group of bars, a row is a bar."""
+    if blocks := [block for block in experiment.study("difficulty-defs") if block.seeds is None]:
+        title = f"Definitions of difficulty, FOSSIL, synthetic data, {experiment.ratio}"
+        yield FigureEntry(
+            name="difficulty-defs",
+            module=__name__,
+            study="difficulty-defs",
+            source="metrics",
+            section="Synthetic study",
+            place=40,
+            title=title,
+            caption="FOSSIL by what makes a sample difficult: means over seeds as bars, with deviations.",
+            options=BlocksOptions(blocks=blocks, title=title),
+        )
+
+
+def draw(metrics: pd.DataFrame, options: BlocksOptions) -> Figure:
     """Draw AUC, balanced accuracy, G-mean, dynamic regret and balanced error.
 
     A bar is the mean of the runs whose status is "ok", its whisker their standard deviation. Bars of AUC and of
@@ -57,8 +80,7 @@ def draw(metrics: pd.DataFrame, options: Options) -> Figure:
     """
     labels = _labels(options)
     with figure_style():
-        figure = Figure(figsize=(TEXT_WIDTH, 4.4), layout="constrained")
-        figure.get_layout_engine().set(wspace=0.06, hspace=0.06)
+        figure = new_figure(4.4, wspace=0.06, hspace=0.06)
         *axes, key = figure.subplots(2, 3).flat
         for axis, metric in zip(axes, PANELS, strict=True):
             for group, block in enumerate(options.blocks):
@@ -69,7 +91,7 @@ def draw(metrics: pd.DataFrame, options: Options) -> Figure:
     return figure
 
 
-def _labels(options: Options) -> list[str]:
+def _labels(options: BlocksOptions) -> list[str]:
     return list(dict.fromkeys(row.label for block in options.blocks for row in block.rows))
 
 
@@ -80,7 +102,7 @@ def _draw_group(axis: Axes, metrics: pd.DataFrame, block: Block, *, metric: str,
     for row in block.rows:
         place = labels.index(row.label)
         centre = group + _GROUP * ((place + 0.5) / len(labels) - 0.5)
-        values = found[row.key].to_numpy(dtype=np.float64)
+        values = found[row.key].to_numpy(dtype="float64")
         if len(values) < expected:
             note = {"ha": "center", "va": "bottom", "fontsize": SMALL, "zorder": 5}
             axis.annotate(f"{len(values)}/{expected}", (centre, foot), (0, 2), textcoords="offset points", **note).set(
@@ -94,18 +116,27 @@ def _draw_group(axis: Axes, metrics: pd.DataFrame, block: Block, *, metric: str,
 def _draw_spread(axis: Axes, values: np.ndarray, *, centre: float, width: float) -> None:
     if len(values) > 1:
         axis.errorbar(centre, values.mean(), yerr=values.std(ddof=1), color="black", capsize=2, elinewidth=0.9)
-    jitter = (np.arange(len(values)) * 0.618034) % 1 - 0.5
-    axis.scatter(centre + 0.55 * width * jitter, values, s=7, color="white", edgecolor="0.2", linewidth=0.5, zorder=3)
+    axis.scatter(
+        centre + 0.55 * width * spread_out(len(values)),
+        values,
+        s=7,
+        color="white",
+        edgecolor="0.2",
+        linewidth=0.5,
+        zorder=3,
+    )
 
 
 def _look(row: Row, place: int) -> dict[str, object]:
     """Bars of one method differ in lightness and hatching."""
+    from matplotlib.colors import to_rgb
+
     share = _LIGHTER[place % len(_LIGHTER)]
     colour = tuple(1 - (1 - part) * (1 - share) for part in to_rgb(method_look(row.method)[0]))
     return {"facecolor": colour, "hatch": _HATCHES[place % len(_HATCHES)], "edgecolor": "0.3", "linewidth": 0.6}
 
 
-def _finish(axis: Axes, options: Options, *, metric: str) -> None:
+def _finish(axis: Axes, options: BlocksOptions, *, metric: str) -> None:
     groups = len(options.blocks)
     titles = [textwrap.fill(block.title, max(8, 28 // groups)) for block in options.blocks]
     axis.set_xticks(range(groups), titles)
@@ -117,7 +148,7 @@ def _finish(axis: Axes, options: Options, *, metric: str) -> None:
         axis.set_yscale("log")
         axis.set_title(f"{metric_title(metric)} (logarithmic)")
     else:
-        axis.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+        max_ticks(axis.yaxis, 6, steps=[1, 2, 5, 10])
         axis.set_title(metric_title(metric))
     if metric in CHANCE:
         axis.axhline(CHANCE[metric], color="black", linestyle="--", linewidth=0.9, zorder=2)
@@ -125,7 +156,9 @@ def _finish(axis: Axes, options: Options, *, metric: str) -> None:
         axis.set_ylim(bottom=min(axis.dataLim.y0, CHANCE[metric]) - 0.03)
 
 
-def _draw_key(axis: Axes, metrics: pd.DataFrame, options: Options) -> None:
+def _draw_key(axis: Axes, metrics: pd.DataFrame, options: BlocksOptions) -> None:
+    from matplotlib.patches import Patch
+
     axis.axis("off")
     rows = [row for block in options.blocks for row in block.rows]
     found = [(block, metric_values(metrics, block, metric=PANELS[0]).values()) for block in options.blocks]
@@ -138,11 +171,9 @@ def _draw_key(axis: Axes, metrics: pd.DataFrame, options: Options) -> None:
     ]
     dot = {"marker": "o", "markersize": 3.5, "color": "white", "markeredgecolor": "0.2", "linestyle": "none"}
     handles += [
-        Line2D([], [], label="One seed", **dot),
-        Line2D([], [], color="black", label=f"Mean of {seeds}\n$\\pm$ standard deviation"),
-        Line2D(
-            [], [], color="black", linestyle="--", linewidth=0.9, label="Chance (AUC, balanced\naccuracy start there)"
-        ),
+        legend_line("One seed", **dot),
+        legend_line(f"Mean of {seeds}\n$\\pm$ standard deviation", color="black"),
+        legend_line("Chance (AUC, balanced\naccuracy start there)", color="black", linestyle="--", linewidth=0.9),
     ]
     notes = [*arrow_notes(PANELS), *mark_notes(rows), *([COUNTS] if lacking else [])]
     text = "\n".join(textwrap.fill(note, 36) for note in notes)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
-from pydantic import Field
-
-from fossil.config.strict import Strict
 from fossil.design.comparisons import Block
+from fossil.reporting.entries import FigureEntry
 from fossil.reporting.figures._runs import (
     COUNTS,
+    BlocksOptions,
     counted,
     expected_runs,
     line_labels,
@@ -22,21 +17,41 @@ from fossil.reporting.figures._runs import (
     seed_count,
     weighs_within_loss,
 )
-from fossil.reporting.style import TEXT_WIDTH, figure_style, mark_line, method_handle
+from fossil.reporting.style import figure_style, mark_line, max_ticks, method_handle, new_figure
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from fossil.reporting.experiment import Experiment
 
 _LEGEND_COLUMNS = 3
 _KISH = "$N$ samples train, of which the weights leave $N_{\\mathrm{eff}}$ effective (Kish)."
 _WITHIN = "Not in $N_{\\mathrm{eff}}$: weighing within the loss"
 
 
-class Options(Strict):
-    """A block for each panel, and what stands above."""
-
-    blocks: Annotated[list[Block], Field(min_length=1)]
-    title: str
+OPTIONS = BlocksOptions
 
 
-def draw(history: pd.DataFrame, options: Options) -> Figure:
+def figures(experiment: Experiment) -> Iterator[FigureEntry]:
+    """Describe the figure of all synthetic scenarios."""
+    if blocks := experiment.study("synthetic-main"):
+        title = "Effective sample size in training, synthetic data"
+        yield FigureEntry(
+            name="effective-sample-size",
+            module=__name__,
+            study="synthetic-main",
+            source="histories",
+            section="Synthetic study",
+            place=62,
+            title=title,
+            caption="Share of the training samples that is effective, by epoch and imbalance ratio.",
+            options=BlocksOptions(blocks=blocks, title=title),
+        )
+
+
+def draw(history: pd.DataFrame, options: BlocksOptions) -> Figure:
     """Draw N_eff / N by epoch, the mean of the runs.
 
     Runs whose validation loss is not finite throughout are left out; the legend says how many of how many there are,
@@ -46,8 +61,7 @@ def draw(history: pd.DataFrame, options: Options) -> Figure:
     counts: dict[tuple[str, str], list[int]] = {line: [] for line in labels}
     with figure_style():
         legend_rows = -(-len(labels) // _LEGEND_COLUMNS)
-        figure = Figure(figsize=(TEXT_WIDTH, 2.95 + 0.18 * legend_rows), layout="constrained")
-        figure.get_layout_engine().set(wspace=0.04)
+        figure = new_figure(2.95 + 0.18 * legend_rows, wspace=0.04)
         axes = figure.subplots(1, len(options.blocks), sharey=True, squeeze=False)[0]
         for axis, block in zip(axes, options.blocks, strict=True):
             for line, count in _draw_panel(axis, history, block, lines=list(labels)).items():
@@ -71,11 +85,11 @@ def _draw_panel(
         (shares,) = run_curves(history, row, block, columns=["n_eff_share"])
         counts[row.method, row.variant] = len(shares)
         if len(shares):
-            (line,) = axis.plot(np.arange(shares.shape[-1]), shares.mean(0), gid=row.key)
+            (line,) = axis.plot(shares.mean(0), gid=row.key)
             mark_line(line, row.method, place=lines.index((row.method, row.variant)), of=len(lines))
     axis.set(title=block.title, xlabel="Epoch")
     axis.set_ylim(0, 1.06)
-    axis.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    max_ticks(axis.xaxis, 5, integer=True)
     return counts
 
 

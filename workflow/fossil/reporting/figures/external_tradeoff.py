@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
-import pandas as pd
-from matplotlib.figure import Figure
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from fossil.reporting.figures._tradeoff import Options, draw_tradeoff
+from fossil.config.datasets import DATASETS
+from fossil.reporting.entries import FigureEntry
+from fossil.reporting.figures._runs import ImageOptions, one_row_per_method
+from fossil.reporting.figures._tradeoff import draw_tradeoff
 
-__all__ = ["Options", "draw"]
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
 
-GAP = "generalization_gap"
+    from fossil.reporting.experiment import Experiment
+
+OPTIONS = ImageOptions
 
 
-def draw(metrics: pd.DataFrame, options: Options) -> Figure:
+def figures(experiment: Experiment) -> Iterator[FigureEntry]:
+    """Describe the figure of the study of external validation."""
+    for block in experiment.study(experiment.transfer):
+        title = f"models trained on {experiment.trained_on}"
+        yield FigureEntry(
+            name="external-tradeoff",
+            module=__name__,
+            study=experiment.transfer,
+            source="metrics",
+            section="External validation",
+            place=11,
+            title=f"{DATASETS[block.rows[0].scenario]}: {title}",
+            caption="The generalisation gap of each model against its AUC, balanced accuracy and F1 on the external "
+            "images.",
+            options=ImageOptions(block=one_row_per_method(block), title=title),
+        )
+
+
+def draw(metrics: pd.DataFrame, options: ImageOptions) -> Figure:
     """Draw the generalisation gap of each model against its AUC, balanced accuracy and F1 on the external images."""
-    return draw_tradeoff(metrics, options, cost=GAP)
+    return draw_tradeoff(metrics, options, cost="generalization_gap")

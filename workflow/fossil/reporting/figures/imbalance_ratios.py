@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Self
 
-import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
-from pydantic import Field, PositiveFloat, model_validator
+from pydantic import PositiveFloat, model_validator
 
-from fossil.config.strict import Strict
 from fossil.design.comparisons import Block
+from fossil.reporting.entries import FigureEntry
 from fossil.reporting.figures._runs import (
     COUNTS,
+    BlocksOptions,
     counted,
     expected_runs,
     line_labels,
@@ -24,29 +22,33 @@ from fossil.reporting.figures._runs import (
     seed_count,
 )
 from fossil.reporting.style import (
-    TEXT_WIDTH,
     add_notes,
     arrow_notes,
     figure_style,
+    max_ticks,
     method_handle,
     method_look,
     metric_title,
+    new_figure,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from fossil.reporting.experiment import Experiment
 
 PANELS = ("auc", "balanced_accuracy", "recall", "g_mean", "dynamic_regret")
 
 # Share of the distance between two ratios over which the methods stand side by side.
 _SPREAD = 0.72
 
-_NONE = pd.Series(dtype=float)
 
+class RatioOptions(BlocksOptions):
+    """A block for each imbalance ratio, these ratios, and the title above."""
 
-class Options(Strict):
-    """A block for each imbalance ratio, these ratios, and what stands above."""
-
-    blocks: Annotated[list[Block], Field(min_length=1)]
     ratios: list[PositiveFloat]
-    title: str
 
     @model_validator(mode="after")
     def _a_block_for_each_ratio(self) -> Self:
@@ -55,7 +57,29 @@ class Options(Strict):
         return self
 
 
-def draw(metrics: pd.DataFrame, options: Options) -> Figure:
+OPTIONS = RatioOptions
+
+
+def figures(experiment: Experiment) -> Iterator[FigureEntry]:
+    """Describe the figure of all synthetic scenarios."""
+    if blocks := experiment.study("synthetic-main"):
+        scenarios = experiment.config.synthetic.scenarios
+        title = "Synthetic data by imbalance ratio"
+        ratios = [scenarios[block.rows[0].scenario].imbalance_ratio for block in blocks]
+        yield FigureEntry(
+            name="imbalance-ratios",
+            module=__name__,
+            study="synthetic-main",
+            source="metrics",
+            section="Synthetic study",
+            place=21,
+            title=title,
+            caption="Five metrics of each method by imbalance ratio, means over seeds.",
+            options=RatioOptions(blocks=blocks, ratios=ratios, title=title),
+        )
+
+
+def draw(metrics: pd.DataFrame, options: RatioOptions) -> Figure:
     """Draw AUC, balanced accuracy, recall, G-mean and dynamic regret: mean over the runs and standard deviation.
 
     At each ratio the methods stand side by side. Only runs whose status is "ok" count; the legend says how many of how
@@ -63,13 +87,12 @@ def draw(metrics: pd.DataFrame, options: Options) -> Figure:
     """
     labels = line_labels(options.blocks)
     with figure_style():
-        figure = Figure(figsize=(TEXT_WIDTH, 5.1), layout="constrained")
-        figure.get_layout_engine().set(wspace=0.06, hspace=0.06)
+        figure = new_figure(5.1, wspace=0.06, hspace=0.06)
         *axes, key = figure.subplots(2, 3).flat
         for axis, metric in zip(axes, PANELS, strict=True):
             found = _values(metrics, options.blocks, metric=metric)
             for place, line in enumerate(labels):
-                values = [of_block.get(line, _NONE) for of_block in found]
+                values = [of_block.get(line) for of_block in found]
                 _draw_line(axis, values, line=line, shift=_shift(place, len(labels)))
             _finish(axis, options.ratios)
             axis.set_title(metric_title(metric))
@@ -91,12 +114,12 @@ def _shift(place: int, of: int) -> float:
     return _SPREAD * ((place + 0.5) / of - 0.5)
 
 
-def _draw_line(axis: Axes, values: list[pd.Series], *, line: tuple[str, str], shift: float) -> None:
+def _draw_line(axis: Axes, values: list[pd.Series | None], *, line: tuple[str, str], shift: float) -> None:
     colour, marker = method_look(line[0])
     artist = axis.errorbar(
-        np.arange(len(values)) + shift,
-        [value.mean() for value in values],
-        yerr=[value.std() for value in values],
+        [place + shift for place in range(len(values))],
+        [math.nan if value is None else value.mean() for value in values],
+        yerr=[math.nan if value is None else value.std() for value in values],
         color=colour,
         marker=marker,
         markersize=6 if marker == "*" else 4,
@@ -117,7 +140,7 @@ def _finish(axis: Axes, ratios: list[float]) -> None:
     axis.grid(visible=False, axis="x")
     for place in places[1::2]:
         axis.axvspan(place - 0.5, place + 0.5, color="0.96", linewidth=0, zorder=0)
-    axis.yaxis.set_major_locator(MaxNLocator(5))
+    max_ticks(axis.yaxis, 5)
     axis.set_xlabel("Nominal imbalance ratio")
 
 
@@ -128,7 +151,7 @@ def _draw_key(
     axis.axis("off")
     expected = sum(expected_runs(metrics, block) for block in blocks)
     found = _values(metrics, blocks, metric=PANELS[0])
-    counts = {line: [len(of_block.get(line, _NONE)) for of_block in found] for line in labels}
+    counts = {line: [len(of_block.get(line, ())) for of_block in found] for line in labels}
     handles = [
         method_handle(line[0], counted(marked_label(line[0], label), sum(counts[line]), expected))
         for line, label in labels.items()

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator
-from numpy.typing import NDArray
-
+from fossil.config.datasets import DATASETS
 from fossil.config.strict import Fraction
 from fossil.design.comparisons import Row
-from fossil.evaluation.metrics import METRICS
+from fossil.reporting.entries import FigureEntry
 from fossil.reporting.figures._runs import (
     COUNTS,
     ImageOptions,
@@ -23,9 +17,28 @@ from fossil.reporting.figures._runs import (
     expected_runs,
     mark_notes,
     marked_label,
+    one_row_per_method,
     runs_of,
 )
-from fossil.reporting.style import TEXT_WIDTH, figure_style, figure_title, method_look
+from fossil.reporting.style import (
+    figure_style,
+    figure_title,
+    legend_line,
+    max_ticks,
+    method_look,
+    metric_label,
+    new_figure,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from numpy.typing import NDArray
+
+    from fossil.reporting.experiment import Experiment
 
 AXES = ("specificity", "recall")
 ERROR = "expected_calibration_error"
@@ -37,13 +50,37 @@ _LETTERS = 20
 _APART = 0.17
 
 
-class Options(ImageOptions):
-    """The rows to draw, what stands above, and the recall that was wanted."""
+class OperatingPointOptions(ImageOptions):
+    """The rows to draw, the title, and the wanted recall."""
 
     recall: Fraction
 
 
-def draw(metrics: pd.DataFrame, options: Options) -> Figure:
+OPTIONS = OperatingPointOptions
+
+
+def figures(experiment: Experiment) -> Iterator[FigureEntry]:
+    """Describe the figure of the image study."""
+    title = "operating points"
+    yield FigureEntry(
+        name="operating-point",
+        module=__name__,
+        study=experiment.operating_points,
+        source="metrics",
+        section="Image study",
+        place=40,
+        title=f"{DATASETS[experiment.config.image_dataset]}: {title}",
+        caption="Recall and specificity of each run at the threshold one half and at the one chosen on validation "
+        "images, and calibration error before and after temperature scaling.",
+        options=OperatingPointOptions(
+            block=one_row_per_method(experiment.study(experiment.internal)[0]),
+            recall=experiment.config.images.operating_recall,
+            title=title,
+        ),
+    )
+
+
+def draw(metrics: pd.DataFrame, options: OperatingPointOptions) -> Figure:
     """Draw recall against specificity at .5 and at the chosen threshold, and calibration error before and after T.
 
     Recall and specificity have a small panel a row. Hollow marks are the runs as they are, filled ones those with what
@@ -72,7 +109,7 @@ def _panels(rows: list[Row]) -> tuple[Figure, list[Axes], Axes]:
     """Lay out a small panel for each row and, to their right, one with a line for each."""
     lines = -(-len(rows) // _COLUMNS)
     columns = -(-len(rows) // lines)
-    figure = Figure(figsize=(TEXT_WIDTH, max(1.3 * lines, 0.36 * len(rows)) + 1.25), layout="constrained")
+    figure = new_figure(max(1.3 * lines, 0.36 * len(rows)) + 1.25)
     grid = figure.add_gridspec(lines, columns + 1, width_ratios=[*[1] * columns, 0.5 + 0.55 * columns])
     small: list[Axes] = []
     for place, row in enumerate(rows):
@@ -82,8 +119,8 @@ def _panels(rows: list[Row]) -> tuple[Figure, list[Axes], Axes]:
         axis.set(xlim=(-0.06, 1.06), ylim=(-0.06, 1.06), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
         axis.set_title(textwrap.fill(row.label, _LETTERS), fontsize=7)
         axis.tick_params(labelbottom=lowest, labelleft=column == 0)
-        axis.set_xlabel(METRICS["specificity"].label if lowest else "")
-        axis.set_ylabel(METRICS["recall"].label if column == 0 else "")
+        axis.set_xlabel(metric_label("specificity") if lowest else "")
+        axis.set_ylabel(metric_label("recall") if column == 0 else "")
         small.append(axis)
     return figure, small, figure.add_subplot(grid[:, -1])
 
@@ -93,8 +130,8 @@ def _annotate(right: Axes, rows: list[Row], counts: list[int], expected: int) ->
     labels = [counted(marked_label(row.method, row.label), n, expected) for row, n in zip(rows, counts, strict=True)]
     right.set_yticks(range(len(rows)), [textwrap.fill(label, _LETTERS) for label in labels])
     right.set_ylim(len(rows) - 0.5, -0.5)
-    right.set_xlabel(METRICS[ERROR].label)
-    right.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
+    right.set_xlabel(metric_label(ERROR))
+    max_ticks(right.xaxis, 4, steps=[1, 2, 5, 10])
     right.grid(visible=False, axis="y")
     right.tick_params(axis="y", length=0)
     lacking = [COUNTS] if min(counts) < expected else []
@@ -112,6 +149,8 @@ def _draw_decisions(axis: Axes, runs: pd.DataFrame, row: Row) -> None:
 
 
 def _draw_calibration(axis: Axes, runs: pd.DataFrame, row: Row, place: int) -> None:
+    import numpy as np
+
     before, after = (
         np.column_stack([runs[f"{ERROR}{ending}"], np.full(len(runs), height)])
         for ending, height in (("", place - _APART), ("_scaled", place + _APART))
@@ -121,6 +160,9 @@ def _draw_calibration(axis: Axes, runs: pd.DataFrame, row: Row, place: int) -> N
 
 def _draw_pairs(axis: Axes, before: NDArray[np.float64], after: NDArray[np.float64], row: Row) -> None:
     """Draw each run before (hollow) and after (filled), and their means; before and after : shape (runs, 2)."""
+    import numpy as np
+    from matplotlib.collections import LineCollection
+
     if not len(before):
         return
     colour, marker = method_look(row.method)
@@ -139,7 +181,7 @@ def _draw_pairs(axis: Axes, before: NDArray[np.float64], after: NDArray[np.float
 def _handles(recall: float) -> list[Line2D]:
     grey = {"color": "0.5", "marker": "o", "linestyle": "none"}
     return [
-        Line2D([], [], fillstyle="none", markersize=5, label="as trained (threshold .5)", **grey),
-        Line2D([], [], markersize=5, label="with what validation images choose", **grey),
-        Line2D([], [], color="black", linestyle="--", linewidth=0.8, label=f"wanted recall ({recall:g})"),
+        legend_line("as trained (threshold .5)", fillstyle="none", markersize=5, **grey),
+        legend_line("with what validation images choose", markersize=5, **grey),
+        legend_line(f"wanted recall ({recall:g})", color="black", linestyle="--", linewidth=0.8),
     ]

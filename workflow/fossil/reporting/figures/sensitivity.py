@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Self
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Self
 
-import matplotlib
-import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Colormap, Normalize
-from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
-from matplotlib.transforms import ScaledTranslation
-from pydantic import field_validator, model_validator
+from pydantic import model_validator
 
-from fossil.config.strict import Strict
-from fossil.design.comparisons import ANY, GRID_FACTORS, Block, Row
-from fossil.evaluation.metrics import METRICS
-from fossil.reporting.figures._runs import COUNTS, counted, expected_runs, metric_values, seed_count
-from fossil.reporting.style import SMALL, TEXT_WIDTH, figure_style
+from fossil.config.strict import BASELINE
+from fossil.design.comparisons import ANY, GRID_FACTORS, Row, row_key
+from fossil.reporting.entries import FigureEntry
+from fossil.reporting.figures._runs import COUNTS, BlockOptions, counted, expected_runs, metric_values, seed_count
+from fossil.reporting.style import SMALL, figure_style, metric_label, new_figure
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Colormap
+    from matplotlib.figure import Figure
+
+    from fossil.reporting.experiment import Experiment
 
 HEIGHT = GRID_FACTORS[0]
 WIDTHS = dict(zip(GRID_FACTORS[1:], ("Class term", "Warm-up epochs", "Difficulty"), strict=True))
@@ -31,23 +33,14 @@ _NAMES = {"inverse_prior": "$1\\,/\\,(K\\,p)$"}
 _HEAD = 15
 
 
-class Options(Strict):
-    """The grid's rows and its reference, the row that is configured, the metric in the cells, and what stands above.
+class GridOptions(BlockOptions):
+    """The grid's rows and its reference, the row that is configured, the metric in the cells, and the title above.
 
     The configured row need not be a cell.
     """
 
-    block: Block
     configured: str
     metric: str
-    title: str
-
-    @field_validator("metric")
-    @classmethod
-    def _known(cls, metric: str) -> str:
-        if metric not in METRICS:
-            raise ValueError(f"there is no metric {metric!r}, only {', '.join(METRICS)}")
-        return metric
 
     @model_validator(mode="after")
     def _a_grid(self) -> Self:
@@ -70,23 +63,51 @@ class Options(Strict):
         return [level for level in found if level != ANY] or list(found)
 
 
-def draw(metrics: pd.DataFrame, options: Options) -> Figure:
+OPTIONS = GridOptions
+
+
+def figures(experiment: Experiment) -> Iterator[FigureEntry]:
+    """Describe the figure of the grid of FOSSIL's options."""
+    for block in experiment.study("sensitivity")[:1]:
+        title = f"FOSSIL's options, synthetic data, {experiment.scenario}"
+        yield FigureEntry(
+            name="sensitivity",
+            module=__name__,
+            study="sensitivity",
+            source="metrics",
+            section="Synthetic study",
+            place=50,
+            title=title,
+            caption="Balanced accuracy of every combination of FOSSIL's options, mean over seeds, as a heat map.",
+            options=GridOptions(
+                block=block,
+                configured=row_key(experiment.config.synthetic.headline, "fossil", BASELINE),
+                metric="balanced_accuracy",
+                title=title,
+            ),
+        )
+
+
+def draw(metrics: pd.DataFrame, options: GridOptions) -> Figure:
     """Draw a cell for each row but the reference: the mean of its runs whose status is "ok", as a number.
 
     The colour is the mean difference to the reference over the seeds that both have. Where runs lack, the cell says how
     many of how many it has; a cell without such a difference is hatched.
     """
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
     found = metric_values(metrics, options.block, metric=options.metric)
     differences = {row.key: (found[row.key] - found[options.block.reference]).mean() for row in options.cells}
-    limit = max([1e-3, *(abs(value) for value in differences.values() if np.isfinite(value))])
+    limit = max([1e-3, *(abs(value) for value in differences.values() if math.isfinite(value))])
     norm = Normalize(-limit, limit)
     colours = _colours(options.metric)
     expected = expected_runs(metrics, options.block)
     with figure_style():
-        figure = Figure(figsize=(TEXT_WIDTH, 1.75 + 0.34 * len(options.levels(HEIGHT))), layout="constrained")
+        figure = new_figure(1.75 + 0.34 * len(options.levels(HEIGHT)))
         axis = figure.subplots()
         for row in options.cells:
-            colour = colours(norm(differences[row.key])) if np.isfinite(differences[row.key]) else None
+            colour = colours(norm(differences[row.key])) if math.isfinite(differences[row.key]) else None
             _draw_cell(axis, found[row.key], _place(row, options), colour=colour, expected=expected)
         _finish(axis, options)
         _draw_bar(figure, axis, ScalarMappable(norm, colours), label=_bar_label(options, found, expected))
@@ -96,12 +117,16 @@ def draw(metrics: pd.DataFrame, options: Options) -> Figure:
 
 def _colours(metric: str) -> Colormap:
     """Blue for better and red for worse, or violet for more and orange for less where neither is better."""
+    import matplotlib
+
+    from fossil.evaluation.metrics import METRICS
+
     if not METRICS[metric].marks_best:
         return matplotlib.colormaps["PuOr"]
     return matplotlib.colormaps["RdBu_r" if METRICS[metric].lower_is_better else "RdBu"]
 
 
-def _place(row: Row, options: Options) -> tuple[int, int, int]:
+def _place(row: Row, options: GridOptions) -> tuple[int, int, int]:
     """Column, line and width of a cell."""
     column, width = 0, 1
     for factor in WIDTHS:
@@ -122,6 +147,8 @@ def _draw_cell(
     colour: tuple[float, float, float, float] | None,
     expected: int,
 ) -> None:
+    from matplotlib.patches import Rectangle
+
     column, line, width = place
     look = {"facecolor": colour} if colour else {"facecolor": "white", "hatch": "////"}
     axis.add_patch(Rectangle((column, line), width, 1, edgecolor="white" if colour else "0.8", linewidth=0.8, **look))
@@ -137,19 +164,21 @@ def _ink(colour: tuple[float, float, float, float] | None) -> str:
     linear = [
         part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in (colour or (1, 1, 1))[:3]
     ]
-    luminance = float(np.dot((0.2126, 0.7152, 0.0722), linear))
+    luminance = sum(share * part for share, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
     return "black" if (luminance + 0.05) / 0.05 > 1.05 / (luminance + 0.05) else "white"
 
 
-def _finish(axis: Axes, options: Options) -> None:
+def _finish(axis: Axes, options: GridOptions) -> None:
     """Outline the configured cell, where there is one, and name the levels of all factors."""
+    from matplotlib.patches import Rectangle
+
     for configured in (row for row in options.cells if row.key == options.configured):
         column, line, width = _place(configured, options)
         axis.add_patch(
             Rectangle((column, line), width, 1, fill=False, edgecolor="black", linewidth=1.8, zorder=3, clip_on=False)
         )
     rows = options.levels(HEIGHT)
-    axis.set_yticks(np.arange(len(rows)) + 0.5, [row.replace("_", " ") for row in rows])
+    axis.set_yticks([place + 0.5 for place in range(len(rows))], [row.replace("_", " ") for row in rows])
     axis.set_ylabel("Temperature schedule")
     axis.set_xticks([])
     groups = 1
@@ -162,10 +191,12 @@ def _finish(axis: Axes, options: Options) -> None:
     axis.spines[:].set_visible(False)
 
 
-def _draw_head(axis: Axes, options: Options, *, factor: str, name: str, height: float, groups: int) -> None:
+def _draw_head(axis: Axes, options: GridOptions, *, factor: str, name: str, height: float, groups: int) -> None:
     """Name each group of columns, with a line below where it has several."""
+    from matplotlib.transforms import ScaledTranslation
+
     levels = options.levels(factor)
-    columns = int(np.prod([len(options.levels(each)) for each in WIDTHS]))
+    columns = math.prod(len(options.levels(each)) for each in WIDTHS)
     width = columns // groups
     above, line = (
         axis.get_xaxis_transform() + ScaledTranslation(0, points / 72, axis.figure.dpi_scale_trans)
@@ -187,7 +218,7 @@ def _draw_bar(figure: Figure, axis: Axes, scale: ScalarMappable, *, label: str) 
     bar.set_label(label, fontsize=7)
 
 
-def _bar_label(options: Options, found: dict[str, pd.Series], expected: int) -> str:
+def _bar_label(options: GridOptions, found: dict[str, pd.Series], expected: int) -> str:
     reference = next(row for row in options.block.rows if row.key == options.block.reference)
     values = found[reference.key]
     notes = ["Outlined: as configured."] if options.configured in {row.key for row in options.cells} else []
@@ -197,6 +228,6 @@ def _bar_label(options: Options, found: dict[str, pd.Series], expected: int) -> 
     what = f"{values.mean():.3f}" if len(values) else "no run"
     seeds = seed_count(map(len, found.values()))
     return (
-        f"{METRICS[options.metric].label}: mean of {seeds} (number), and its difference to {name}, "
+        f"{metric_label(options.metric)}: mean of {seeds} (number), and its difference to {name}, "
         f"which has {what} (colour).\n{' '.join(notes)}"
     )

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
-from numpy.typing import NDArray
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from fossil.config.strict import Strict
 from fossil.design.comparisons import Block, Row
-from fossil.reporting.figures._runs import expected_runs, mark_notes, marked_label, metric_values
+from fossil.reporting.entries import FigureEntry
+from fossil.reporting.figures._runs import BlockOptions, expected_runs, mark_notes, marked_label, metric_values
 from fossil.reporting.style import (
     SMALL,
-    TEXT_WIDTH,
     add_notes,
     arrow_notes,
     figure_style,
+    max_ticks,
     method_look,
     metric_title,
+    new_figure,
+    spread_out,
 )
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from fossil.reporting.experiment import Experiment
 
 PANELS = ("auc", "balanced_accuracy", "g_mean", "dynamic_regret")
 
@@ -30,14 +37,27 @@ _BOX_HEIGHT = 0.14
 _RAIN_CENTRE, _RAIN_HEIGHT = -0.24, 0.16
 
 
-class Options(Strict):
-    """The rows to draw, the first on top, and what stands above."""
-
-    block: Block
-    title: str
+OPTIONS = BlockOptions
 
 
-def draw(metrics: pd.DataFrame, options: Options) -> Figure:
+def figures(experiment: Experiment) -> Iterator[FigureEntry]:
+    """Describe the figure of the first synthetic study."""
+    for block in experiment.study("synthetic-results")[:1]:
+        title = f"Synthetic data, {experiment.scenario}"
+        yield FigureEntry(
+            name="synthetic-raincloud",
+            module=__name__,
+            study="synthetic-results",
+            source="metrics",
+            section="Synthetic study",
+            place=11,
+            title=title,
+            caption="Every seed of each method, with a half violin and a box of them.",
+            options=BlockOptions(block=block, title=title),
+        )
+
+
+def draw(metrics: pd.DataFrame, options: BlockOptions) -> Figure:
     """Draw AUC, balanced accuracy, G-mean and dynamic regret of each row.
 
     Only runs whose status is "ok" are drawn. How many there are stands to the right of each row, as "7/8" where the
@@ -45,8 +65,7 @@ def draw(metrics: pd.DataFrame, options: Options) -> Figure:
     Methods that learn on the validation split are marked.
     """
     with figure_style():
-        figure = Figure(figsize=(TEXT_WIDTH, 1.6 + 0.8 * len(options.block.rows)), layout="constrained")
-        figure.get_layout_engine().set(wspace=0.04, hspace=0.05)
+        figure = new_figure(1.6 + 0.8 * len(options.block.rows), wspace=0.04, hspace=0.05)
         axes = figure.subplots(2, 2, sharey=True)
         for axis, metric in zip(axes.flat, PANELS, strict=True):
             _draw_panel(axis, metrics, metric=metric, block=options.block)
@@ -60,7 +79,7 @@ def _draw_panel(axis: Axes, metrics: pd.DataFrame, *, metric: str, block: Block)
     found = metric_values(metrics, block, metric=metric)
     outside = axis.get_yaxis_transform()
     for place, row in enumerate(rows):
-        values = found[row.key].to_numpy(dtype=np.float64)
+        values = found[row.key].to_numpy(dtype="float64")
         height = len(rows) - 1 - place
         if len(values):
             _draw_row(axis, values, row=row, height=height)
@@ -72,13 +91,13 @@ def _draw_panel(axis: Axes, metrics: pd.DataFrame, *, metric: str, block: Block)
     axis.tick_params(axis="y", length=0)
     axis.grid(visible=False, axis="y")
     axis.margins(x=0.06)
-    axis.xaxis.set_major_locator(MaxNLocator(5))
+    max_ticks(axis.xaxis, 5)
     axis.set_title(metric_title(metric))
 
 
 def _draw_row(axis: Axes, values: NDArray[np.float64], *, row: Row, height: int) -> None:
     colour, marker = method_look(row.method)
-    if len(np.unique(values)) > 2:
+    if len(set(values)) > 2:
         cloud = axis.violinplot(
             [values],
             positions=[height + _CLOUD_FROM],
@@ -102,7 +121,7 @@ def _draw_row(axis: Axes, values: NDArray[np.float64], *, row: Row, height: int)
         whiskerprops={"linewidth": 0.7},
         capprops={"linewidth": 0.7},
     )
-    jitter = (np.arange(len(values)) * 0.618034) % 1 - 0.5
+    jitter = spread_out(len(values))
     rain = axis.scatter(
         values,
         height + _RAIN_CENTRE + _RAIN_HEIGHT * jitter,

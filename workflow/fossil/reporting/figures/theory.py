@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from fossil.config.methods import METHODS
 from fossil.config.strict import Strict
-from fossil.reporting.style import TEXT_WIDTH, figure_style, mark_line, method_handle, method_look
+from fossil.reporting.entries import FigureEntry
+from fossil.reporting.style import figure_style, mark_line, max_ticks, method_handle, method_look, new_figure
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from fossil.reporting.experiment import Experiment
 
 PANELS = ("weight", "static_regret", "dynamic_regret", "iteration_time", "sample_share", "gap")
 
@@ -19,22 +24,43 @@ _LEGEND_COLUMNS = 4
 _NOTE = {"fontsize": 6.5, "ha": "center", "va": "center"}
 
 
-class Options(Strict):
-    """Methods whose runs panels e and f show, and what stands above."""
+class TheoryOptions(Strict):
+    """Methods whose runs panels e and f show, and the title above."""
 
     methods: list[str]
     title: str
 
 
-def draw(curves: pd.DataFrame, options: Options) -> Figure:
+OPTIONS = TheoryOptions
+
+
+def figures(experiment: Experiment) -> Iterator[FigureEntry]:
+    """Describe the figure, which every run has."""
+    title = f"The theory, checked; e and f: synthetic data, {experiment.scenario}"
+    yield FigureEntry(
+        name="theory",
+        module=__name__,
+        study="theory",
+        source="curves",
+        section="Theory",
+        place=10,
+        title=title,
+        caption="What the checks of the paper's statements measured: a weight over the epochs under a falling and a "
+        "rising temperature, regrets of online gradient descent with their bounds, the time of an iteration of "
+        "conjugate gradient, and of the synthetic runs the effective sample size and the gap between validation and "
+        "weighted training loss.",
+        options=TheoryOptions(methods=experiment.config.synthetic.methods, title=title),
+    )
+
+
+def draw(curves: pd.DataFrame, options: TheoryOptions) -> Figure:
     """Draw the six panels (see ``fossil.theory.curves`` for the table).
 
     Panels e and f show the methods that have runs, e the mean over seeds and f every run after its last epoch.
     """
     shown = [method for method in options.methods if method in set(curves["series"])]
     with figure_style():
-        figure = Figure(figsize=(TEXT_WIDTH, 4.0 + 0.18 * -(-len(shown) // _LEGEND_COLUMNS)), layout="constrained")
-        figure.get_layout_engine().set(wspace=0.06, hspace=0.06)
+        figure = new_figure(4.0 + 0.18 * -(-len(shown) // _LEGEND_COLUMNS), wspace=0.06, hspace=0.06)
         axes = dict(zip(PANELS, figure.subplots(2, 3).flat, strict=True))
         _draw_weight(axes["weight"], _lines(curves, "weight"))
         _draw_static_regret(axes["static_regret"], _lines(curves, "static_regret"))
@@ -58,8 +84,8 @@ def _draw_weight(axis: Axes, lines: dict[str, pd.DataFrame]) -> None:
         axis.plot(lines[name]["x"], lines[name]["y"], color=colour)
         axis.text(place, height, f"{name} $T_t$", transform=axis.transAxes, color=colour, **_NOTE | {"ha": "right"})
     axis.set(title="a  Weight of a hard sample", xlabel="Epoch", ylabel="Weight")
-    axis.xaxis.set_major_locator(MaxNLocator(5))
-    axis.yaxis.set_major_locator(MaxNLocator(5))
+    max_ticks(axis.xaxis, 5)
+    max_ticks(axis.yaxis, 5)
 
 
 def _draw_static_regret(axis: Axes, lines: dict[str, pd.DataFrame]) -> None:
@@ -92,6 +118,8 @@ def _draw_dynamic_regret(axis: Axes, lines: dict[str, pd.DataFrame]) -> None:
 
 
 def _draw_iteration_time(axis: Axes, lines: dict[str, pd.DataFrame]) -> None:
+    import numpy as np
+
     x, y = (lines["iteration"][key].to_numpy() for key in ("x", "y"))
     slope, level = np.polyfit(np.log(x), np.log(y), 1)
     axis.plot(x, np.exp(level) * x**slope, color="0.5", linewidth=0.8)
@@ -108,7 +136,7 @@ def _draw_sample_share(axis: Axes, lines: dict[str, pd.DataFrame], methods: list
             mark_line(line, method, place=place, of=len(methods))
     axis.set(title="e  Effective sample size", xlabel="Epoch", ylabel="$N_{\\mathrm{eff}}\\,/\\,N$")
     axis.set_ylim(0, 1.06)
-    axis.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    max_ticks(axis.xaxis, 5, integer=True)
 
 
 def _draw_gap(axis: Axes, lines: dict[str, pd.DataFrame], methods: list[str]) -> None:
@@ -120,8 +148,8 @@ def _draw_gap(axis: Axes, lines: dict[str, pd.DataFrame], methods: list[str]) ->
             axis.scatter(lines[method]["x"], lines[method]["y"], s=size, **look).set_gid(method)
     axis.set(title="f  Gap after training", xlabel="$1\\,/\\sqrt{N_{\\mathrm{eff}}}$")
     axis.set_ylabel("$|L_{\\mathrm{val}} - L_{\\mathrm{train}}|$")
-    axis.xaxis.set_major_locator(MaxNLocator(4))
-    axis.yaxis.set_major_locator(MaxNLocator(5))
+    max_ticks(axis.xaxis, 4)
+    max_ticks(axis.yaxis, 5)
     axis.margins(0.08)
 
 
@@ -140,6 +168,8 @@ def _bound_look() -> dict[str, object]:
 
 
 def _log_axes(axis: Axes) -> None:
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     axis.set(xscale="log", yscale="log")
     for side in (axis.xaxis, axis.yaxis):
         side.set_major_locator(LogLocator(numticks=5))

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
-from numpy.typing import NDArray
-
-from fossil.config.strict import Strict
 from fossil.design.comparisons import Block, Row
-from fossil.reporting.figures._runs import COUNTS, counted, expected_runs, run_curves, seed_count, weighs_within_loss
-from fossil.reporting.style import TEXT_WIDTH, figure_style
+from fossil.reporting.entries import FigureEntry
+from fossil.reporting.figures._runs import (
+    COUNTS,
+    BlockOptions,
+    counted,
+    expected_runs,
+    run_curves,
+    seed_count,
+    weighs_within_loss,
+)
+from fossil.reporting.style import figure_style, legend_line, max_ticks, new_figure
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from fossil.reporting.experiment import Experiment
 
 CLASSES = {"0": "Majority", "1": "Minority"}
 THIRDS = {"1": "easiest third", "2": "middle third", "3": "hardest third"}
@@ -29,14 +41,27 @@ _COLOURS = {
 _COLUMNS = 4
 
 
-class Options(Strict):
-    """The rows to draw, and what stands above."""
-
-    block: Block
-    title: str
+OPTIONS = BlockOptions
 
 
-def draw(history: pd.DataFrame, options: Options) -> Figure:
+def figures(experiment: Experiment) -> Iterator[FigureEntry]:
+    """Describe the figure of the first synthetic study."""
+    for block in experiment.study("synthetic-results")[:1]:
+        title = f"Weights by class and difficulty, synthetic data, {experiment.scenario}"
+        yield FigureEntry(
+            name="weight-trajectories",
+            module=__name__,
+            study="synthetic-results",
+            source="histories",
+            section="Synthetic study",
+            place=61,
+            title=title,
+            caption="Mean weight by epoch, class and third of difficulty.",
+            options=BlockOptions(block=block, title=title),
+        )
+
+
+def draw(history: pd.DataFrame, options: BlockOptions) -> Figure:
     """Draw the mean weight of each class, by thirds of the class's difficulty where the method looks at difficulty.
 
     Rows whose weights are 1 throughout have no panel, those without runs an empty one. Runs whose validation loss is
@@ -52,8 +77,7 @@ def draw(history: pd.DataFrame, options: Options) -> Figure:
     columns = min(_COLUMNS, len(shown) + 1)
     height = max(1, -(-len(shown) // columns))
     with figure_style():
-        figure = Figure(figsize=(TEXT_WIDTH, 0.6 + 1.95 * height), layout="constrained")
-        figure.get_layout_engine().set(wspace=0.03, hspace=0.06)
+        figure = new_figure(0.6 + 1.95 * height, wspace=0.03, hspace=0.06)
         axes = list(figure.subplots(height, columns, sharex=True, sharey=True, squeeze=False).flat)
         for place, (axis, row) in enumerate(zip(axes, shown, strict=False)):
             _draw_panel(axis, lines[row.key])
@@ -73,6 +97,8 @@ def weight_lines(history: pd.DataFrame, row: Row, block: Block) -> dict[str, NDA
 
     The columns are those of class and difficulty, or those of class alone where the former are absent or empty.
     """
+    import numpy as np
+
     fine = [f"weight_class{label}_difficulty{third}" for label in CLASSES for third in THIRDS]
     coarse = [f"weight_mean_class{label}" for label in CLASSES]
     if set(fine) <= set(history):
@@ -83,6 +109,8 @@ def weight_lines(history: pd.DataFrame, row: Row, block: Block) -> dict[str, NDA
 
 
 def _all_one(lines: dict[str, NDArray[np.float64]]) -> bool:
+    import numpy as np
+
     return all(line.size and np.allclose(line, 1) for line in lines.values())
 
 
@@ -111,24 +139,26 @@ def _draw_panel(axis: Axes, lines: dict[str, NDArray[np.float64]]) -> None:
         every = max(1, line.shape[-1] // 5)
         first = list(THIRDS).index(name[-1]) * every // len(THIRDS) if "difficulty" in name else 0
         mean = line.mean(0)
-        axis.plot(np.where(mean > 0, mean, np.nan), gid=name, markevery=(first, every), **_look(name))
+        axis.plot([one if one > 0 else math.nan for one in mean], gid=name, markevery=(first, every), **_look(name))
 
 
 def _finish(axis: Axes) -> None:
     """Set the scales that all panels share."""
+    from matplotlib.ticker import LogLocator, NullLocator
+
     axis.set_yscale("log")
     low, high = axis.get_ylim()
     axis.yaxis.set_major_locator(LogLocator(numticks=6, subs=(1,) if high > 1000 * low else (1, 2, 5)))
     axis.yaxis.set_major_formatter("{x:g}")
     axis.yaxis.set_minor_locator(NullLocator())
-    axis.xaxis.set_major_locator(MaxNLocator(4, integer=True))
+    max_ticks(axis.xaxis, 4, integer=True)
 
 
 def _draw_key(figure: Figure, spare: list[Axes], *, names: list[str], text: str) -> None:
     """Put the legend into the last panel without a row, or else below all."""
     for axis in spare:
         axis.axis("off")
-    handles = [Line2D([], [], label=_label(name), **_look(name)) for name in sorted(names, key=len, reverse=True)]
+    handles = [legend_line(_label(name), **_look(name)) for name in sorted(names, key=len, reverse=True)]
     if spare:
         spare[-1].legend(handles=handles, loc="center", title=text, borderpad=0, borderaxespad=0)
     else:

@@ -3,61 +3,100 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, MaxNLocator
-from numpy.typing import NDArray
+from fossil.config.strict import Strict
+from fossil.reporting.entries import FigureEntry
+from fossil.reporting.style import SMALL, add_notes, figure_style, figure_title, max_ticks, new_figure
 
-from fossil.data.folds import ROLES
-from fossil.reporting.style import SMALL, TEXT_WIDTH, add_notes, figure_style, figure_title
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import FixedLocator
+    from numpy.typing import NDArray
+
+    from fossil.reporting.experiment import Experiment
 
 SAMPLES = 8
 """Images shown of a class."""
 
 _COLOURS = {0: "#0072B2", 1: "#EE7733"}
 _NAMES = {0: "negative", 1: "positive"}
-_MARKERS = dict(zip(ROLES, ("o", "s", "^"), strict=True))
+_ROLES = {"train": ("o", "0.15"), "validation": ("s", "0.5"), "test": ("^", "0.75")}
 _ROW = 0.82  # inches of a row of samples
 
 
-def draw_dataset(
-    manifest: pd.DataFrame,
-    folds: pd.DataFrame,
-    properties: pd.DataFrame,
-    images: NDArray[np.uint8],
-    *,
-    dataset: str,
-) -> Figure:
-    """Draw classes, imbalance by fold and role, sizes, and samples, a row a class.
+class DatasetOptions(Strict):
+    """Name of the data set in the configuration."""
+
+    dataset: str
+
+
+OPTIONS = DatasetOptions
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A data set: its manifest, roles in folds and properties of files, and decoded images in the manifest's order."""
+
+    manifest: pd.DataFrame
+    folds: pd.DataFrame
+    properties: pd.DataFrame
+    images: NDArray[np.uint8]
+
+
+def figures(experiment: Experiment) -> Iterator[FigureEntry]:
+    """Describe a figure of each image data set of the run."""
+    for dataset in experiment.datasets:
+        yield FigureEntry(
+            name=f"dataset-{dataset.replace('_', '-')}",
+            module=__name__,
+            study=dataset,
+            source="images",
+            section="Data",
+            place=10,
+            title=experiment.description(dataset),
+            caption="Images of each class, imbalance by fold and role, image sizes, and samples of every class.",
+            options=DatasetOptions(dataset=dataset),
+        )
+
+
+def read(files: Sequence[Path]) -> Dataset:
+    """Read manifest, properties (Parquet) and images (NumPy), and the folds (Parquet) of a data set that is divided."""
+    import pandas as pd
+
+    from fossil.data.fold_data import load_images
+    from fossil.data.folds import read_folds
+
+    manifest, properties, images, *folds = files
+    table, pixels = load_images(manifest=manifest, images=images)
+    return Dataset(table, read_folds(folds), pd.read_parquet(properties), pixels)
+
+
+def draw(data: Dataset, options: DatasetOptions) -> Figure:
+    """Draw classes, imbalance by fold and role, sizes, and samples, one row per class.
 
     Samples are chosen by the hash of their names, so that the same are shown everywhere; of a drawn data set, whose
     true difficulty is known, they go from the easiest to the hardest, with the number below. Augmented copies are not
-    shown.
-
-    Parameters
-    ----------
-    manifest, folds, properties : DataFrame
-        As for :func:`fossil.reporting.tables.dataset.describe_dataset`.
-    images : array of uint8, shape (n, size, size, 3)
-        In the manifest's order; only what is shown is read.
-    dataset : str
-        Name in the configuration; the title says so where it is the phantom.
+    shown. Only the images that are shown are read. The title says so where the data set is the phantom.
     """
+    manifest = data.manifest
     classes = _classes(manifest)
     with figure_style():
         height = 2.5 + _ROW * len(classes) + 0.3
-        figure = Figure(figsize=(TEXT_WIDTH, height), layout="constrained")
-        figure.get_layout_engine().set(hspace=0.02, wspace=0.02)
+        figure = new_figure(height, hspace=0.02, wspace=0.02)
         above, below = figure.subfigures(2, 1, height_ratios=[2.4, _ROW * len(classes)])
         left, middle, right = above.subplots(1, 3, width_ratios=[1.25, 1, 1])
         _draw_classes(left, manifest, classes)
-        _draw_folds(middle, manifest, folds)
-        _draw_sizes(right, properties, manifest)
-        _draw_samples(below, manifest, images, classes)
-        figure.suptitle(figure_title("classes, folds, image sizes and samples", dataset))
+        _draw_folds(middle, manifest, data.folds)
+        _draw_sizes(right, data.properties, manifest)
+        _draw_samples(below, manifest, data.images, classes)
+        figure.suptitle(figure_title("classes, folds, image sizes and samples", options.dataset))
         drawn = [
             "Samples from the easiest to the hardest, with their true difficulty: the chance of being taken",
             "for the other class by an observer who knows how they are drawn.",
@@ -93,7 +132,7 @@ def _draw_classes(axis: Axes, manifest: pd.DataFrame, classes: list[tuple[str, i
     axis.grid(visible=False, axis="y")
     axis.set_xlim(0, 1.45 * counts.max())
     axis.set(xlabel=f"Images ({people})" if named else "Images", title="a  Classes")
-    axis.xaxis.set_major_locator(MaxNLocator(4))
+    max_ticks(axis.xaxis, 4)
     for label, name in sorted(_NAMES.items(), reverse=True):
         axis.barh(0, 0, color=_COLOURS[label], label=name)
     axis.legend(loc="upper right", handlelength=1)
@@ -106,14 +145,14 @@ def _draw_folds(axis: Axes, manifest: pd.DataFrame, folds: pd.DataFrame) -> None
         axis.text(0.5, 0.5, "Not divided:\nno model is trained on it", ha="center", va="center")
         return
     table = folds.merge(manifest[["image_id", "label"]], on="image_id")
-    for place, role in enumerate(ROLES):
+    for place, (role, (marker, colour)) in enumerate(_ROLES.items()):
         counts = table[table["role"] == role].groupby("fold")["label"].agg(["size", "sum"])
         ratios = (counts["size"] - counts["sum"]) / counts["sum"]
         axis.scatter(
             counts.index + 0.12 * (place - 1),
             ratios,
-            marker=_MARKERS[role],
-            color=("0.15", "0.5", "0.75")[place],
+            marker=marker,
+            color=colour,
             edgecolor="0.2",
             linewidth=0.4,
             s=22,
@@ -130,6 +169,8 @@ def _draw_folds(axis: Axes, manifest: pd.DataFrame, folds: pd.DataFrame) -> None
 
 
 def _draw_sizes(axis: Axes, properties: pd.DataFrame, manifest: pd.DataFrame) -> None:
+    from matplotlib.ticker import NullLocator
+
     label = properties.merge(manifest[["image_id", "label"]], on="image_id")["label"]
     for value in (0, 1):
         mine = properties[(label == value).to_numpy()]
@@ -139,9 +180,9 @@ def _draw_sizes(axis: Axes, properties: pd.DataFrame, manifest: pd.DataFrame) ->
     if properties[["width", "height"]].nunique().max() > 1:
         axis.set(xscale="log", yscale="log")
         for side in (axis.xaxis, axis.yaxis):
-            side.set_major_locator(_ticks(properties[["width", "height"]].to_numpy()))
+            side.set_major_locator(_powers_of_two(properties[["width", "height"]].to_numpy()))
             side.set_major_formatter("{x:.0f}")
-            side.set_minor_locator(_ticks(np.array([])))
+            side.set_minor_locator(NullLocator())
     else:
         only = properties[["width", "height"]].iloc[0]
         axis.set_xticks([only["width"]])
@@ -149,11 +190,11 @@ def _draw_sizes(axis: Axes, properties: pd.DataFrame, manifest: pd.DataFrame) ->
     axis.set(xlabel="Width in pixels", ylabel="Height in pixels", title="c  Image sizes")
 
 
-def _ticks(sizes: NDArray[np.int64]) -> FixedLocator:
-    if not sizes.size:
-        return FixedLocator([])
-    powers = 2.0 ** np.arange(4, 15)
-    return FixedLocator(powers[(powers >= sizes.min() / 1.5) & (powers <= sizes.max() * 1.5)])
+def _powers_of_two(sizes: NDArray[np.int64]) -> FixedLocator:
+    from matplotlib.ticker import FixedLocator
+
+    powers = (2**exponent for exponent in range(4, 15))
+    return FixedLocator([power for power in powers if sizes.min() / 1.5 <= power <= sizes.max() * 1.5])
 
 
 def _draw_samples(
@@ -182,6 +223,8 @@ def _draw_samples(
 
 def _samples(manifest: pd.DataFrame, name: str) -> list[int]:
     """Choose positions of a class's originals: by hash, or where it is known evenly over the true difficulty."""
+    import numpy as np
+
     places = np.flatnonzero((manifest["class_name"] == name) & ~manifest["is_augmented"])
     if "true_difficulty" in manifest:
         ordered = places[np.argsort(manifest["true_difficulty"].to_numpy()[places], kind="stable")]
