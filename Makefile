@@ -34,24 +34,13 @@ lint: $(STAMP)
 	mypy
 	python -m tests.lint_workflow
 
-# implicit_gradient also compares with two libraries that are no longer maintained, if Python finds them. They need no
-# place in .venv:
-#	pip install --no-deps --target build/peers torchopt==0.7.3 optree graphviz betty-ml==0.1.1
-#	PYTHONPATH=build/peers make bench
-# On a machine with an NVIDIA GPU, tests/benchmarks/gpu.sh compares it with the CPU and measures there; speeds is for it.
+# On a machine with an NVIDIA GPU, tests/benchmarks/gpu.sh compares it with the CPU and measures its speed.
 bench: $(STAMP)
-	python -m tests.benchmarks.section
-	python -m tests.benchmarks.evaluation
-	python -m tests.benchmarks.overhead --tiny
 	python -m tests.benchmarks.stacked
 	python -m tests.benchmarks.weights
 	python -m tests.benchmarks.meta_weight_net
 	python -m tests.benchmarks.bilevel
 	python -m tests.benchmarks.training
-	python -m tests.benchmarks.job
-	python -m tests.benchmarks.implicit_gradient
-	python -m tests.benchmarks.decoding
-	python -m tests.benchmarks.phantom
 	python -m tests.benchmarks.planning
 
 schema: $(STAMP)

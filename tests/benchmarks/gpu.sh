@@ -4,10 +4,10 @@
 #     OUT=results/gpu bash tests/benchmarks/gpu.sh
 #
 # First whether the GPU computes what the CPU computes, then how fast each method trains ConvNeXt-Tiny, how far that is
-# from the least that its steps take, what a whole job costs beside them, and the ratios of weights, Meta-Weight-Net and
-# bilevel weights. Writes a file for each into ${OUT:-.}, and speeds.csv, whose lines belong into workflow/speeds.csv: by
-# them a dry run says how long a study takes. Ends within 8 minutes: a check that takes too long is given up, and the others go on. PYTHON names an
-# interpreter with the project's packages.
+# from the least that its steps take, and the ratios of weights, Meta-Weight-Net and bilevel weights. Writes a file for
+# each into ${OUT:-.}, and speeds.csv, whose lines belong into workflow/speeds.csv: a dry run estimates a study's time
+# from them. Ends within 8 minutes: a check that takes too long is given up. PYTHON names an interpreter with the
+# project's packages.
 set -uo pipefail
 
 out=${OUT:-.}
@@ -56,7 +56,6 @@ convnext=(--backbone convnext_tiny.fb_in1k --size 224 --batch 64)
 run agreement 90 tests.benchmarks.agreement
 run speeds 150 tests.benchmarks.speeds "${convnext[@]}" --images 1280 --out "$out"
 run training 120 tests.benchmarks.training "${convnext[@]}" --images 960 --compile
-run job 90 tests.benchmarks.job "${convnext[@]:0:4}" --rounds 2
 run weights 90 tests.benchmarks.weights --samples 1000000 --compile
 run meta-weight-net 60 tests.benchmarks.meta_weight_net --rounds 3
 run bilevel 90 tests.benchmarks.bilevel

@@ -6,7 +6,6 @@ python -m fossil STAGE --settings JSON [--record FILE] [--log FILE] --INPUT PATH
 from __future__ import annotations
 
 import argparse
-import gc
 import importlib
 import inspect
 import json
@@ -29,6 +28,7 @@ from fossil.runtime.failures import final_failure, is_mended_by_another_try, not
 from fossil.runtime.files import write_json
 from fossil.runtime.interruption import TrainingInterruptedError
 from fossil.runtime.logs import logger, logging_to, say
+from fossil.runtime.startup import run_process
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -118,10 +118,4 @@ def _option(key: str) -> str:
 if __name__ == "__main__":
     # Matrix products on a GPU give the same bits in every run only with a fixed workspace, set before CUDA starts.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    # Collecting garbage takes a tenth of a large import and finds none.
-    gc.set_threshold(100_000)
-    status = main()
-    # Taking torch apart at the end costs a fifth of what a short stage takes; everything is written by now.
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)
+    run_process(main)
