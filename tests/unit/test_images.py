@@ -1,12 +1,9 @@
-"""Decoding a data set: order, files that are bad, memory and the stage."""
+"""Decoding a data set: order, files that are bad and the stage."""
 
 from __future__ import annotations
 
 import json
-import os
 import struct
-import subprocess
-import sys
 import zlib
 from pathlib import Path
 from typing import Any
@@ -202,24 +199,3 @@ def test_after_an_error_the_stage_has_written_nothing(tmp_path: Path) -> None:
     with pytest.raises(DecodeError, match="2 of 2 images"):
         run_stage(tmp_path, manifest)
     assert list((tmp_path / "out").iterdir()) == []
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="the peak memory of one child process is read as Linux tells it")
-def test_eight_threads_hold_no_eight_large_photographs_at_once(tmp_path: Path) -> None:
-    def peak_megabytes(images: list[Path], threads: int) -> float:
-        list_originals(images).to_parquet(tmp_path / "manifest.parquet")
-        outputs = {name: tmp_path / f"{name}.out" for name in ("images", "description", "properties")}
-        options = {"manifest": tmp_path / "manifest.parquet", "root": tmp_path, "threads": threads, **outputs}
-        options["settings"] = json.dumps({"size": 8, "interpolation": "bicubic"})
-        arguments = [part for key, value in options.items() for part in (f"--{key}", str(value))]
-        process = subprocess.Popen([sys.executable, "-m", "fossil", "decode_images", *arguments])
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        assert process.returncode == 0
-        return usage.ru_maxrss / 1024
-
-    large = Image.linear_gradient("L").resize((3000, 2000)).convert("RGB")  # 4 bytes a pixel: 24 MB
-    photographs = [save(large, tmp_path / f"{n}.jpg", quality=n + 30) for n in range(16)]
-    alone = peak_megabytes([save_noise(tmp_path, "small.png")], 1)
-    # A budget of 64 MB lets two be in work; eight would be 192 MB. What more there is, the allocator holds on to.
-    assert peak_megabytes(photographs, 8) - alone < 130

@@ -89,7 +89,7 @@ def test_modes_that_pillow_writes_to_no_file_give_their_colours(
     mode: str, dtype: str, values: list[object], expected: list[Colour]
 ) -> None:
     image = Image.frombytes(mode, (2, 2), np.array(values, dtype).tobytes())
-    photograph = Photograph(image, 1, (2, 2), mode, "none")
+    photograph = Photograph(image, mode, "none")
     assert photograph.fit(2, "bicubic").reshape(4, 3).tolist() == [list(colour) for colour in expected]
 
 
@@ -120,7 +120,7 @@ def test_a_palette_with_an_opacity_a_pixel_gives_its_colours() -> None:
     image = palette_image().convert("PA")
     image.putalpha(two_by_two("L", [255, 0, 128, 255]))
     assert image.mode == "PA"
-    photograph = Photograph(image, 1, (2, 2), "PA", "none")
+    photograph = Photograph(image, "PA", "none")
     assert photograph.fit(2, "bicubic").reshape(4, 3).tolist() == [[255, 0, 0], [0, 0, 0], [0, 0, 128], [0, 255, 0]]
 
 

@@ -1,16 +1,14 @@
-"""One photograph: orientation, crop and resampling, and a budget of memory for many."""
+"""One photograph: orientation, crop and resampling."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image, ImageOps
 
-from fossil.data.photographs import Interpolation, MemoryBudget, decode_image
+from fossil.data.photographs import Interpolation, decode_image
 from tests.unit.pictures import (
     BLUE,
     GREEN,
@@ -102,63 +100,3 @@ def test_resamplings_differ(tmp_path: Path) -> None:
     path = save(Image.fromarray(noise(24, 24)), tmp_path / "image.png")
     results = {decode_image(path, size=10, interpolation=name).tobytes() for name in ("bilinear", "bicubic", "lanczos")}
     assert len(results) == 3
-
-
-# --- Memory ---------------------------------------------------------------------------------------------------------
-
-
-def test_what_is_held_at_once_stays_within_the_budget_and_what_is_larger_is_held_alone() -> None:
-    budget, lock, held, seen = MemoryBudget(100), threading.Lock(), [], []
-
-    def hold(amounts: Sequence[int]) -> None:
-        for amount in amounts:
-            with budget.hold(amount):
-                with lock:
-                    held.append(amount)
-                    seen.append(sorted(held))
-                with lock:
-                    held.remove(amount)
-
-    drawn = np.random.default_rng(0).choice([5, 20, 60, 150], size=(8, 200)).tolist()
-    workers = [threading.Thread(target=hold, args=(amounts,)) for amounts in drawn]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert len(seen) == 1600
-    assert all(sum(amounts) <= 100 or amounts == [150] for amounts in seen)
-
-
-def test_what_fits_in_the_budget_together_is_held_together() -> None:
-    budget, meeting = MemoryBudget(100), threading.Barrier(2, timeout=10)
-
-    def hold() -> None:
-        with budget.hold(50):
-            meeting.wait()
-
-    workers = [threading.Thread(target=hold) for _ in range(2)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert not meeting.broken
-
-
-def test_what_needs_much_is_not_overtaken_for_ever_by_what_needs_little() -> None:
-    budget, order = MemoryBudget(100), []
-
-    def hold(name: str, amount: int) -> None:
-        with budget.hold(amount):
-            order.append(name)
-
-    with budget.hold(50):
-        much = threading.Thread(target=hold, args=("much", 100))
-        much.start()
-        while not budget._turn.locked():
-            much.join(0.001)
-        little = threading.Thread(target=hold, args=("little", 1))
-        little.start()
-        little.join(0.05)
-    much.join()
-    little.join()
-    assert order == ["much", "little"]

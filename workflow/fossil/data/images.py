@@ -1,4 +1,4 @@
-"""Decoding photographs into one array of square RGB images, in a bounded amount of memory."""
+"""Decode photographs into one array of square RGB images, which is written image by image."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from PIL import Image
 
-from fossil.data.photographs import DecodeError, Interpolation, MemoryBudget, Pixels, open_photograph
+from fossil.data.photographs import DecodeError, Interpolation, Pixels, open_photograph
 from fossil.runtime.files import atomic_path
 from fossil.runtime.logs import progress
 
 Augmenter = Callable[[Pixels, Sequence[str]], Pixels]
 Result = TypeVar("Result")
 
-_LEAST_BUDGET = 64 * 2**20
 _BATCH = 64  # augmented copies that are made at once
 
 
@@ -44,9 +43,6 @@ def decode_images(
     Each image is turned as its EXIF orientation says, put on black where it is transparent, converted to RGB, cropped
     to its central square and resized. An augmented copy is made from the decoded pixels of its original. The number of
     threads changes no byte.
-
-    The photographs in work take no more memory at once than half of the array, or 64 MB if that is more; one
-    that needs more is decoded while no other is.
 
     Parameters
     ----------
@@ -75,7 +71,6 @@ def decode_images(
     sources = _find_sources(manifest)
     files = [(root / path, digest) for path, digest in zip(manifest["path"], manifest["sha256"], strict=True)]
     originals = np.flatnonzero(sources == np.arange(len(manifest))).tolist()
-    budget = MemoryBudget(max(_LEAST_BUDGET, len(manifest) * size * size * 3 // 2))
     Image.init()  # Formats register themselves on first use, which may fail when two threads are the first.
     with (
         atomic_path(output) as temporary,
@@ -86,13 +81,13 @@ def decode_images(
         array = _ImageFile(file, count=len(manifest), size=size)
 
         def decode(row: int) -> _Properties:
-            with open_photograph(*files[row], budget) as photograph:
+            with open_photograph(*files[row]) as photograph:
                 pixels = photograph.fit(size, interpolation)
             array[row] = pixels
-            return _Properties(*photograph.size, photograph.mode, photograph.format, hash(pixels.tobytes()))
+            return _Properties(*photograph.image.size, photograph.mode, photograph.format, hash(pixels.tobytes()))
 
         def hash_pixels(row: int) -> bytes:
-            with open_photograph(*files[row], budget) as photograph:
+            with open_photograph(*files[row]) as photograph:
                 return photograph.hash_pixels()
 
         decoded = _attempt_all(pool, decode, originals, "Decoding images")

@@ -1,15 +1,13 @@
-"""One photograph: from a file to the pixels of a square RGB image, and how much memory that may take."""
+"""One photograph: from a file to the pixels of a square RGB image."""
 
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from threading import Condition, Lock
 from typing import Any, BinaryIO, Literal
 
 import numpy as np
@@ -41,38 +39,9 @@ def decode_image(path: Path, *, size: int, interpolation: Interpolation) -> Pixe
         return _load(file).fit(size, interpolation)
 
 
-class MemoryBudget:
-    """Bytes that may be in use at once. What needs more than all of them waits until nothing else is in use."""
-
-    def __init__(self, total: int) -> None:
-        self._total = total
-        self._used = 0
-        self._turn = Lock()
-        self._released = Condition()
-
-    @contextmanager
-    def hold(self, amount: int) -> Iterator[None]:
-        """Wait for the bytes and use them until the block ends."""
-        # Whoever waits keeps the turn, so that those who need little do not overtake for ever one who needs much.
-        with self._turn, self._released:
-            self._released.wait_for(lambda: not self._used or self._used + amount <= self._total)
-            self._used += amount
-        try:
-            yield
-        finally:
-            with self._released:
-                self._used -= amount
-                self._released.notify()
-
-
 @contextmanager
-def open_photograph(path: Path, digest: str, budget: MemoryBudget) -> Iterator[Photograph]:
-    """Read a file once, hash what was read and decode it from memory, when the budget has room for it.
-
-    Parameters
-    ----------
-    digest : str
-        SHA-256 that the file had when the manifest was made.
+def open_photograph(path: Path, digest: str) -> Iterator[Photograph]:
+    """Read a file once and decode it, if it still has the SHA-256 of the manifest.
 
     Raises
     ------
@@ -80,57 +49,39 @@ def open_photograph(path: Path, digest: str, budget: MemoryBudget) -> Iterator[P
         Naming the file, whatever goes wrong with it in here or in the block.
     """
     try:
-        with path.open("rb") as file, budget.hold(_estimate_bytes(file, digest)):
-            yield _load(_read(file, digest))
+        content = path.read_bytes()
+        if hashlib.sha256(content).hexdigest() != digest:
+            raise DecodeError("changed since the manifest was made; run again with -R make_manifest")
+        if not content:
+            raise DecodeError("the file is empty")
+        yield _load(BytesIO(content))
     except DecodeError as error:
         raise DecodeError(f"{path}: {error}") from error
     except Exception as error:  # Decoders raise errors of many types.
         raise DecodeError(f"{path}: {_explain(error)}") from error
 
 
-@dataclass
+@dataclass(frozen=True)
 class Photograph:
-    """A decoded photograph. Its image is replaced step by step, so that what has served is freed before the next step.
-
-    Attributes
-    ----------
-    image : Image
-        The picture as it is stored, until :meth:`fit` or :meth:`hash_pixels` changes it.
-    orientation : int
-        EXIF's number, 1 to 8.
-    size : tuple of int
-        Width and height of the upright picture, in pixels.
-    mode, format : str
-        Pillow's names of how the picture is stored.
-    """
+    """A decoded photograph, upright; ``mode`` and ``format`` are Pillow's names of how it is stored."""
 
     image: Image.Image
-    orientation: int
-    size: tuple[int, int]
     mode: str
     format: str
 
     def fit(self, size: int, interpolation: Interpolation) -> Pixels:
-        """Give the central square of the upright picture, resized to (size, size, 3); transparent parts show black."""
-        self._turn()
-        self.image = _show_on_black(self.image)
-        self.image = ImageOps.fit(self.image, (size, size), method=Image.Resampling[interpolation.upper()])
-        return _to_array(self.image)
+        """Resize the central square to (size, size, 3); transparent parts become black."""
+        method = Image.Resampling[interpolation.upper()]
+        return _to_array(ImageOps.fit(_on_black(self.image), (size, size), method=method))
 
     def hash_pixels(self) -> bytes:
-        """Hash the pixels of the whole upright picture in RGB; transparent parts count as black."""
-        self._turn()
-        width, height = self.size
+        """Hash the pixels of the whole picture in RGB; transparent parts count as black."""
+        width, height = self.image.size
         hashed = hashlib.sha256()
         for top in range(0, height, _STRIP):
             strip = self.image.crop((0, top, width, min(top + _STRIP, height)))
-            hashed.update(_to_array(_show_on_black(strip)))
+            hashed.update(_to_array(_on_black(strip)))
         return hashed.digest()
-
-    def _turn(self) -> None:
-        if self.orientation > 1:
-            self.image = self.image.transpose(_UPRIGHT[self.orientation])
-            self.orientation = 1
 
 
 def _load(file: BinaryIO) -> Photograph:
@@ -141,10 +92,11 @@ def _load(file: BinaryIO) -> Photograph:
     if "transparency" in image.info:
         image.info["transparency"] = _in_8_bits(image.info["transparency"], stored)
     orientation = _read_orientation(image)
-    size = image.size if orientation < 5 else image.size[::-1]
     if (mode, name) == ("I", "PPM"):  # Pillow spreads a PGM's values over 16 bits, whatever its greatest value.
         image = image.convert("I;16")
-    return Photograph(image, orientation, size, mode, name)
+    if orientation > 1:
+        image = image.transpose(_UPRIGHT[orientation])
+    return Photograph(image, mode, name)
 
 
 def _in_8_bits(transparency: Any, stored: str) -> Any:
@@ -162,7 +114,7 @@ def _read_orientation(image: Image.Image) -> int:
     return orientation if orientation in _UPRIGHT else 1
 
 
-def _show_on_black(image: Image.Image) -> Image.Image:
+def _on_black(image: Image.Image) -> Image.Image:
     """Put the picture on black, in mode L, RGB or RGBa; in RGBa, the opacity has already scaled the colours."""
     transparent = image.has_transparency_data
     if image.mode.startswith("I;16"):
@@ -184,39 +136,6 @@ def _show_on_black(image: Image.Image) -> Image.Image:
 
 def _to_array(image: Image.Image) -> Pixels:
     return np.ascontiguousarray(np.asarray(image if image.mode == "RGBa" else image.convert("RGB"))[..., :3])
-
-
-def _estimate_bytes(file: BinaryIO, digest: str) -> int:
-    """Estimate from the header what decoding takes, so that nothing is read before there is room for it.
-
-    Pillow holds 4 bytes a pixel, and as much again for a copy when it turns or converts a picture. The file's bytes are
-    mostly gone by then; some decoders keep them and hold the picture twice more.
-    """
-    bytes_in_file = os.fstat(file.fileno()).st_size
-    if not bytes_in_file:
-        raise DecodeError("the file is empty")
-    try:
-        image = Image.open(file)
-    except Exception:
-        file.seek(0)
-        _require(hashlib.file_digest(file, "sha256").hexdigest(), digest)
-        raise
-    pixels = 4 * image.width * image.height
-    copied = image.mode not in {"L", "RGB"} or "transparency" in image.info or image.info.keys() & {"exif", "xmp"}
-    greedy = "progressive" in image.info or image.format not in {"JPEG", "PNG"}
-    return pixels + max(bytes_in_file, pixels if copied else 0) + (bytes_in_file + 2 * pixels if greedy else 0)
-
-
-def _read(file: BinaryIO, digest: str) -> BytesIO:
-    file.seek(0)
-    content = file.read()
-    _require(hashlib.sha256(content).hexdigest(), digest)
-    return BytesIO(content)
-
-
-def _require(found: str, digest: str) -> None:
-    if found != digest:
-        raise DecodeError("changed since the manifest was made; run again with -R make_manifest")
 
 
 def _explain(error: Exception) -> str:
