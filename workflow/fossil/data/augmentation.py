@@ -67,7 +67,7 @@ class AugmentationParameters:
 
 
 def image_keys(image_ids: Sequence[str]) -> NDArray[np.uint64]:
-    """Give each image a number that depends on its name alone, shape (n,)."""
+    """Return a number per image that depends on its name alone, shape (n,)."""
     digests = (hashlib.blake2b(name.encode(), digest_size=8).digest() for name in image_ids)
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
 

@@ -1,4 +1,4 @@
-"""The manifest of images of one's own, which a CSV file lists: one row an image."""
+"""The manifest of your own images, which a CSV file lists: one row per image."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fossil.data.tables import read_table
 
 ROLES = {"train": "train", "training": "train", "validation": "validation", "valid": "validation", "val": "validation"}
 ROLES |= {"test": "test", "testing": "test"}
-"""What a split column may say, in any case, and the role that it means."""
+"""The values of a split column, in lower case, and their roles."""
 
 _KEY = "datasets.custom"
 

@@ -31,11 +31,11 @@ class FoldData:
 
 
 class FoldDataError(ValueError):
-    """Manifest, folds and images do not belong together; the message says what is at odds."""
+    """Manifest, folds and images do not belong together; the message says what disagrees."""
 
 
 def load_images(*, manifest: Path, images: Path) -> tuple[pd.DataFrame, NDArray[np.uint8]]:
-    """Bring the manifest and the decoded images together; the array is mapped, not read."""
+    """Read the manifest and map the decoded images."""
     table = pd.read_parquet(manifest)
     array = np.load(images, mmap_mode="r")
     if len(array) != len(table):
@@ -44,7 +44,7 @@ def load_images(*, manifest: Path, images: Path) -> tuple[pd.DataFrame, NDArray[
 
 
 def load_fold(*, manifest: Path, folds: Path, images: Path, fold: int) -> FoldData:
-    """Bring manifest, roles and decoded images of one fold together."""
+    """Read the manifest and roles of one fold and map the decoded images."""
     roles = pd.read_parquet(folds, filters=[("fold", "==", fold)])
     table, array = load_images(manifest=manifest, images=images)
     table = table.merge(roles[["image_id", "role"]], on="image_id", how="left", validate="1:1")

@@ -23,7 +23,7 @@ class FoldError(ValueError):
 def make_folds(
     manifest: pd.DataFrame, duplicates: pd.DataFrame, *, folds: int, validation_fraction: float, seed: int
 ) -> pd.DataFrame:
-    """Give every image a role in every fold.
+    """Assign a role to every image in every fold.
 
     What belongs together (:func:`find_groups`) has one role. The folds are stratified by label (scikit-learn's
     StratifiedGroupKFold): each image tests in exactly one fold. Of the other groups, a share validates, stratified by
@@ -68,12 +68,12 @@ def make_folds(
 
 
 def read_folds(paths: Sequence[Path]) -> pd.DataFrame:
-    """Read the roles of a data set's images; there are none where it is not divided, and no file is given."""
+    """Read the roles of a data set's images; without a file, return an empty table."""
     return pd.read_parquet(paths[0]) if paths else pd.DataFrame(columns=["image_id", "fold", "role"])
 
 
 def find_groups(manifest: pd.DataFrame, duplicates: pd.DataFrame) -> pd.Series:
-    """Find what belongs together: images of a patient, copies and their original, and pictures that are the same.
+    """Number the groups that belong together: images of a patient, copies and their original, and pictures that are the same.
 
     Whatever is connected by any chain of these is one group. Groups are numbered in the order of their first image.
     """

@@ -135,14 +135,14 @@ class _Properties:
 
     @property
     def appearance(self) -> Hashable:
-        """What is equal for photographs of the same pixels, and seldom for others."""
+        """A key that photographs of the same pixels share, and others seldom."""
         return self.width, self.height, self.hash
 
 
 def _attempt_all(
     pool: ThreadPoolExecutor, work: Callable[[int], Result], rows: Sequence[int], description: str
 ) -> dict[int, Result]:
-    """Do the work for every row, and raise the errors of all rows as one."""
+    """Run the work for every row, and raise the errors of all rows as one."""
 
     def attempt(row: int) -> Result | DecodeError:
         try:
@@ -159,7 +159,7 @@ def _attempt_all(
 
 
 def _group(keys: Iterable[tuple[int, Hashable]]) -> list[list[int]]:
-    """Give the rows that share a key with others, group by group."""
+    """Group the rows that share a key with others."""
     groups: defaultdict[Hashable, list[int]] = defaultdict(list)
     for row, key in keys:
         groups[key].append(row)

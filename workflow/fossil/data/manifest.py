@@ -1,4 +1,4 @@
-"""The manifest of a data set: one row an image. Each data set has a module that reads its layout into it.
+"""The manifest of a data set: one row per image. Each data set has a module that reads its layout into it.
 
 Such a module holds ``Options``, a strict model of what its reading depends on, and
 ``read_manifest(root: Path, options: Options) -> Manifest``.
@@ -77,7 +77,7 @@ def build_manifest(
 
 
 def require_both_classes(classes: Iterable[str], positive: Sequence[str], *, where: Path, key: str) -> None:
-    """Raise unless every positive class is there and one that is not positive.
+    """Raise unless every positive class has an image and so has another class.
 
     Raises
     ------
@@ -93,6 +93,6 @@ def require_both_classes(classes: Iterable[str], positive: Sequence[str], *, whe
 
 
 def some(values: Sequence[Any] | pd.Series | pd.Index) -> str:
-    """Name the first few of many."""
+    """Format the first few of many values."""
     shown = ", ".join(str(value) for value in values[:_SHOWN])
     return shown + (f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else "")

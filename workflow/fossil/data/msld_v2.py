@@ -53,7 +53,7 @@ def read_manifest(root: Path, options: Options) -> Manifest:
     Returns
     -------
     Manifest
-        One row an original, with the path that comes first of those that it has. Construction paper adds weakly
+        One row per original, with the path that comes first of those that it has. Construction paper adds weakly
         augmented copies, and the column copy of ``draw_with_copies``; path and sha256 of a copy are its original's, and
         its pixels are drawn when the images are decoded.
 
@@ -110,7 +110,7 @@ def _require_originals(root: Path, folders: Folders, options: Options) -> None:
 
 
 def _choose(originals: pd.DataFrame, options: Options) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Choose the images of the construction, and say how many it wanted and got."""
+    """Choose the images of the construction, and count them."""
     is_positive = originals["class_name"].isin(options.positive)
     positive, negative = originals[is_positive], originals[~is_positive]
     facts: dict[str, Any] = {"construction": options.construction}
@@ -189,7 +189,7 @@ def _in_several_splits(originals: pd.DataFrame, column: str) -> list[str]:
 
 
 def _find_differing(root: Path, originals: pd.DataFrame) -> list[str]:
-    """Name the originals whose files are not all the same.
+    """Return the originals whose files differ.
 
     No error: what was published cannot be changed by who reads it, and only one of the files is taken, so none of them
     can be trained on and tested.
@@ -218,7 +218,7 @@ def _named(names: Iterable[str]) -> dict[str, Any]:
 
 
 def _warn(root: Path, facts: dict[str, Any]) -> None:
-    """Say in the log what may surprise."""
+    """Log what may surprise."""
     if facts["absent_classes"]:
         logger.warning("%s: no image of %s", root, ", ".join(facts["absent_classes"]))
     images = sum(count["images"] for count in facts["found"].values())

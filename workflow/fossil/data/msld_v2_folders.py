@@ -1,4 +1,4 @@
-"""What stands where in a folder of MSLD v2.0: class, patient, fold and split of each photograph, from the paths alone.
+"""Read a folder of MSLD v2.0: class, patient, fold and split of each photograph, from the paths alone.
 
 The data set unpacks to ``Original Images/Original Images/FOLDS/fold1/Train/Monkeypox/MKP_01_01.jpg`` and, for augmented
 copies, ``Augmented Images/Augmented Images/FOLDS_AUG/fold1_AUG/Train/Monkeypox/MKP_01_01_1.jpg``. Versions of it differ
@@ -45,12 +45,12 @@ _SYSTEM_NAMES = {"__macosx", "thumbs.db", "desktop.ini"}
 
 @dataclass(frozen=True)
 class Folders:
-    """What a folder holds.
+    """The content of a folder.
 
     Attributes
     ----------
     originals : DataFrame
-        One row a file, so several an original: path (relative to the folder), image_id (the name in upper case, without
+        One row per file, so several per original: path (relative to the folder), image_id (the name in upper case, without
         suffix), patient_id (such as MKP_01), class_name, fold (1 to 5, or 0 where no folder says it) and split (train,
         validation, test or empty). Sorted by path.
     copies : DataFrame

@@ -49,13 +49,13 @@ _DIM_LIGHT = np.array([0.45, 0.35, 0.25])
 def draw_phantom(options: PhantomDataset, *, metadata: Path, images: Path, threads: int = 1) -> None:
     """Draw the data set in the layout of PAD-UFES-20; equal options give equal bytes, whatever the threads.
 
-    The images are drawn in a folder beside ``images`` and renamed together; ``metadata`` is written last, so that its
+    The images are drawn in a folder next to ``images`` and renamed together; ``metadata`` is written last, so that its
     presence says that all images are there. When drawing fails, what was there before is left as it was.
 
     Parameters
     ----------
     options
-        Number and size of the images, class counts, images a patient and seed. Malignant are
+        Number and size of the images, class counts, images per patient and seed. Malignant are
         ``round(images / (1 + imbalance_ratio))`` images. Every image shows a lesion of its own.
     metadata
         CSV to write: patient_id, lesion_id, diagnostic (MALIGNANT or BENIGN), img_id, true_difficulty
@@ -96,7 +96,7 @@ def draw_phantom(options: PhantomDataset, *, metadata: Path, images: Path, threa
 
 
 def score_true_difficulty(severity: Floats, *, malignant: NDArray[np.bool_], clarity: Floats) -> NDArray[np.float64]:
-    """Give the probability of the wrong class in the eyes of an observer who knows how the images are drawn.
+    """Compute the probability of the wrong class in the eyes of an observer who knows how the images are drawn.
 
     The severities are Beta(a, b) for malignant and Beta(b, a) for benign lesions, so that the log-odds of malignancy
     under equal priors are (a - b) logit(severity). Equal priors make this a property of the image and not of the
@@ -142,7 +142,7 @@ def _plan_images(rng: np.random.Generator, options: PhantomDataset) -> pd.DataFr
 
 
 def _draw_severity(rng: np.random.Generator, malignant: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Draw the severities, [N]: of a class's n images one in each n-th part of its distribution.
+    """Draw the severities, [N]: of a class's n images, one in each n-th part of its distribution.
 
     The overlap of the classes is then the same for every seed, however few malignant images there are.
     """
@@ -183,7 +183,7 @@ def _towards_one(values: Floats, share: float) -> Floats:
 
 @contextmanager
 def _atomic_folder(path: Path, *, cleared: Path) -> Iterator[Path]:
-    """Give a temporary folder that takes the final name when the block ends well; the file ``cleared`` goes before."""
+    """Yield a temporary folder that takes the final name when the block succeeds; the file ``cleared`` goes before."""
     temporary = path.with_name(f".{path.name}.partial")
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)

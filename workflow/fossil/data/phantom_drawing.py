@@ -1,7 +1,7 @@
 """Pixels of the phantom data set: from what an image is to show to what it shows.
 
 Lengths are in half-widths of the image, so that an image looks the same at every size. Colours follow the
-Beer-Lambert law: pigment and hair have an optical density a channel, and light passes with exp(-density). Arrays of
+Beer-Lambert law: pigment and hair have an optical density per channel, and light passes with exp(-density). Arrays of
 pixels have their channels before rows and columns until the last step, which keeps each channel in one piece.
 """
 
@@ -36,7 +36,7 @@ _HARMONICS = np.arange(1, 13)
 
 @dataclass(frozen=True)
 class Scenes:
-    """What is to be drawn: one row an image, everything random that is not a shape or a texture.
+    """What the images show: one row per image, with all random numbers but those of shapes and textures.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Scenes:
     tint : array, shape (n, 3)
         Added to the skin's colour.
     light : array, shape (n, 3)
-        Gain a channel.
+        Gain per channel.
     slope : array, shape (n, 2)
         Change of the light over a half-width.
     contrast : array, shape (n,)
@@ -135,7 +135,7 @@ def _draw_outline(rng: np.random.Generator, scenes: Scenes, size: int) -> Floats
 
 
 def _draw_pigments(rng: np.random.Generator, scenes: Scenes, inside: Floats, *, out: Floats) -> None:
-    """Draw how much of each pigment there is, [n, 4, size, size]: brown, and with more severe colour three others."""
+    """Draw the amount of each pigment, [n, 4, size, size]: brown, and with more severe colour three others."""
     n, size = inside.shape[:2]
     canvas = _canvas(size)
     asymmetry, _, colour, _ = (_column(sign) for sign in scenes.signs.T)
@@ -158,14 +158,14 @@ def _draw_pigments(rng: np.random.Generator, scenes: Scenes, inside: Floats, *, 
 
 
 def _draw_colours(rng: np.random.Generator, count: int) -> Values:
-    """Give the optical density of pigments and hair, [n, 3, 5]; the brown is a little different in every lesion."""
+    """Return the optical density of pigments and hair, [n, 3, 5]; the brown is a little different in every lesion."""
     colours = np.repeat(np.stack([_BROWN, *_PATCHES, _HAIR], axis=1)[None], count, axis=0)
     colours[:, :, 0] += rng.normal(0, 0.06, (count, 3))
     return colours
 
 
 def _draw_hairs(rng: np.random.Generator, counts: NDArray[np.int64], *, out: Floats) -> None:
-    """Draw how much of each pixel is under hair, [n, size, size]: parabolas, mostly in parallel."""
+    """Draw the share of each pixel that hair covers, [n, size, size]: parabolas, mostly in parallel."""
     size = out.shape[-1]
     canvas, total = _canvas(size), counts.sum()
     direction = np.repeat(rng.uniform(0, np.pi, len(counts)), counts) + rng.normal(0, 0.35, total)
@@ -224,18 +224,18 @@ def _canvas(size: int) -> _Canvas:
 
 
 def _mix(coefficients: Values, layers: Floats) -> Floats:
-    """Add up layers, [n, k, size, size], by coefficients a channel, [n, 3, k]: [n, 3, size, size]."""
+    """Add up layers, [n, k, size, size], by coefficients per channel, [n, 3, k]: [n, 3, size, size]."""
     n, k, size = layers.shape[:3]
     return (coefficients.astype(np.float32) @ layers.reshape(n, k, -1)).reshape(n, 3, size, size)
 
 
 def _column(values: Values) -> Floats:
-    """Give one value an image, [n], the shape that spreads over its pixels."""
+    """Reshape one value per image, [n], so that it spreads over the pixels."""
     return values.astype(np.float32)[:, None, None]
 
 
 def _step(value: Floats) -> Floats:
-    """Give a soft step from 0 (at -1 and below) to 1 (at 1 and above)."""
+    """Compute a soft step from 0 (at -1 and below) to 1 (at 1 and above)."""
     value = value.clip(-1, 1)
     slope = value * value
     slope *= -0.25

@@ -115,7 +115,7 @@ def _read_orientation(image: Image.Image) -> int:
 
 
 def _on_black(image: Image.Image) -> Image.Image:
-    """Put the picture on black, in mode L, RGB or RGBa; in RGBa, the opacity has already scaled the colours."""
+    """Composite the picture on black, in mode L, RGB or RGBa; in RGBa, the opacity has already scaled the colours."""
     transparent = image.has_transparency_data
     if image.mode.startswith("I;16"):
         values = np.asarray(image)

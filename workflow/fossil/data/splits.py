@@ -1,4 +1,4 @@
-"""The three splits of a problem with features, and how they lie on disk."""
+"""The three splits of a problem with features, and their file format."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ ROLES = tuple(field.name for field in fields(SyntheticData))
 
 
 def as_table(problems: Mapping[int, SyntheticData]) -> pd.DataFrame:
-    """Put the problems of several seeds into one table: seed, role, target, source (-1 for originals), x0, x1, ..."""
+    """Combine the problems of several seeds in one table: seed, role, target, source (-1 for originals), x0, x1, ..."""
     parts = [
         _rows(getattr(problem, role), seed=seed, role=role) for seed, problem in problems.items() for role in ROLES
     ]

@@ -13,7 +13,7 @@ import pandas as pd
 
 
 def seeded_order(names: Iterable[str], seed: int) -> list[str]:
-    """Put different names in the order of the SHA-256 of seed and name, which for two of them no other name changes."""
+    """Sort different names by the order of the SHA-256 of seed and name, which for two of them no other name changes."""
     return sorted(set(names), key=lambda name: hashlib.sha256(f"{seed}:{name}".encode()).digest())
 
 
@@ -42,7 +42,7 @@ def thin_by_patient(images: pd.DataFrame, *, most: float, seed: int) -> pd.DataF
 
 
 def draw_with_copies(images: pd.DataFrame, *, count: int, seed: int) -> pd.DataFrame:
-    """Take originals, and where there are too few of them all, copies of them besides.
+    """Take originals, and copies of them where there are too few.
 
     Originals are taken by patient, in the seeded order; the last patient may be cut. Copies are spread over all
     originals, so that two of them differ by one copy at most; the seeded order says which have one more.

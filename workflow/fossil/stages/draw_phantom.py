@@ -13,7 +13,7 @@ from fossil.runtime.files import sha256
 
 
 class Settings(Strict):
-    """What is to be drawn."""
+    """The phantom's keys of the configuration."""
 
     phantom: PhantomDataset
 

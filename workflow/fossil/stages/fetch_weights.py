@@ -1,4 +1,4 @@
-"""Put a backbone's pretrained weights into one local file."""
+"""Write a backbone's pretrained weights to one local file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Settings(Strict):
 
 
 def run(settings: Settings, *, file: list[Path], weights: Path, description: Path) -> None:
-    """Write the tensors, and what they are: origin, licence, hash and the input that timm says the backbone expects.
+    """Write the tensors and their description: origin, licence, hash and the input that timm says the backbone expects.
 
     ``file`` names the file of source "file", and nothing for the others. What comes from the hub lies in a folder
     ``hub`` next to ``weights``, so that a failed or killed download resumes.

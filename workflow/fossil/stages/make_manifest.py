@@ -1,4 +1,4 @@
-"""List a data set's images: one row an image, with patient, class and hash."""
+"""List a data set's images: one row per image, with patient, class and hash."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Pretrained:
 
 
 def from_package(name: str) -> Pretrained:
-    """Take a backbone's ImageNet weights from an installed Python package."""
+    """Read a backbone's ImageNet weights from an installed Python package."""
     tensors = package_weights(name)
     licence = _published(name).license
     return Pretrained(tensors, {"package": _PACKAGE, "package_version": version(_PACKAGE), "licence": licence})
@@ -79,7 +79,7 @@ def from_hub(name: str, *, cache: Path) -> Pretrained:
 
 
 def from_file(name: str, path: Path) -> Pretrained:
-    """Take weights from a safetensors file: in timm's names, or as published on the hub.
+    """Read weights from a safetensors file: in timm's names, or as published on the hub.
 
     Raises
     ------
