@@ -73,7 +73,7 @@ def read_folds(paths: Sequence[Path]) -> pd.DataFrame:
 
 
 def find_groups(manifest: pd.DataFrame, duplicates: pd.DataFrame) -> pd.Series:
-    """Number the groups that belong together: images of a patient, copies and their original, and pictures that are the same.
+    """Return the group of each image: a patient's images, copies and their original, and equal pictures are one group.
 
     Whatever is connected by any chain of these is one group. Groups are numbered in the order of their first image.
     """

@@ -50,7 +50,7 @@ class Folders:
     Attributes
     ----------
     originals : DataFrame
-        One row per file, so several per original: path (relative to the folder), image_id (the name in upper case, without
+        One row per file, several per original: path (relative to the folder), image_id (the name in upper case, without
         suffix), patient_id (such as MKP_01), class_name, fold (1 to 5, or 0 where no folder says it) and split (train,
         validation, test or empty). Sorted by path.
     copies : DataFrame

@@ -13,7 +13,7 @@ import pandas as pd
 
 
 def seeded_order(names: Iterable[str], seed: int) -> list[str]:
-    """Sort different names by the order of the SHA-256 of seed and name, which for two of them no other name changes."""
+    """Sort different names by the SHA-256 of seed and name, so that no name changes the order of two others."""
     return sorted(set(names), key=lambda name: hashlib.sha256(f"{seed}:{name}".encode()).digest())
 
 
