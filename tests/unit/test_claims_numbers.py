@@ -28,7 +28,7 @@ from fossil.claims.verdicts import (
 )
 from fossil.design.comparisons import Block, Row
 from fossil.reporting.claims import BEGIN, END, page, verdict_table, with_verdict_table
-from fossil.reporting.tables.claims import claims_tables
+from fossil.reporting.tables._claims import claims_tables
 from tests.unit.claim_runs import NOTHING, STATISTICS, TABLE, measured, printed, sweep
 from tests.unit.table_runs import compiles
 

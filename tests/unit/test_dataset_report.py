@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from fossil.reporting.figures.dataset import SAMPLES, Dataset, DatasetOptions, draw
-from fossil.reporting.tables.dataset import dataset_table, describe_dataset
+from fossil.reporting.tables._dataset import dataset_table, describe_dataset
 from fossil.runtime.files import write_json
 from fossil.stages import draw_figure
 from fossil.stages import tabulate_dataset as table_stage

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from fossil.claims.reported import read_reported_text
-from fossil.reporting.tables.difficulty import describe_scores, difficulty_table
+from fossil.reporting.tables._difficulty import describe_scores, difficulty_table
 from fossil.runtime.files import write_json
 from fossil.stages import tabulate_difficulty
 from tests.workflow.study import REPOSITORY

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from fossil.claims.reported import read_reported_text
-from fossil.reporting.tables.environment import COMPONENTS, environment_table, specification
-from fossil.reporting.tables.latex import TableError
+from fossil.reporting.tables._environment import COMPONENTS, environment_table, specification
+from fossil.reporting.tables._latex import TableError
 from fossil.runtime import provenance
 from fossil.runtime.files import write_json
 from fossil.stages import tabulate_environment as stage

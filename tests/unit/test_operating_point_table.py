@@ -13,8 +13,8 @@ import pytest
 from fossil.config.datasets import DATASETS
 from fossil.config.methods import METHODS
 from fossil.evaluation.operating_point import OPERATING_METRICS, threshold_for_recall
-from fossil.reporting.tables.latex import TableError
-from fossil.reporting.tables.operating_point import operating_point_table
+from fossil.reporting.tables._latex import TableError
+from fossil.reporting.tables._operating_point import operating_point_table
 from fossil.stages import tabulate_operating_point as stage
 from tests.unit.runs import break_run
 from tests.unit.table_runs import as_metrics, block, cells, compiles, row

@@ -16,7 +16,7 @@ from fossil.reporting.catalogue import tables as catalogue_tables
 from fossil.reporting.experiment import Experiment
 from fossil.reporting.paper import Picture, paper_document
 from fossil.reporting.study_facts import is_drawn, study_facts
-from fossil.reporting.tables.latex import environment
+from fossil.reporting.tables._latex import environment
 from fossil.runtime.files import write_text
 from fossil.stages import typeset_paper, write_paper
 from tests.requirements import require_program

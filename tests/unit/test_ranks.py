@@ -21,7 +21,7 @@ from fossil.evaluation.ranks import (
     rank_rows,
     unit_ranks,
 )
-from fossil.reporting.tables.statistics import read_statistics
+from fossil.reporting.tables._statistics import read_statistics
 from fossil.stages import rank_methods as stage
 from tests.unit.test_statistics import block, long_table
 

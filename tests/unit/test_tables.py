@@ -10,8 +10,8 @@ import pytest
 
 from fossil.config.datasets import DATASETS
 from fossil.design.comparisons import Block
-from fossil.reporting.tables.latex import TableError, escape
-from fossil.reporting.tables.study import study_table
+from fossil.reporting.tables._latex import TableError, escape
+from fossil.reporting.tables._study import study_table
 from tests.unit.runs import break_run
 from tests.unit.table_runs import (
     IMAGES,

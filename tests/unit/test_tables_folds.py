@@ -16,7 +16,7 @@ from fossil.design.checks import load_config
 from fossil.design.image_studies import fold_ratio, image_studies
 from fossil.evaluation.statistics import compare
 from fossil.reporting.catalogue_images import image_tables
-from fossil.reporting.tables.study import TESTED, study_table
+from fossil.reporting.tables._study import TESTED, study_table
 from tests.unit.table_runs import as_metrics, cells, compiles
 
 REPORTED = Path(__file__).parents[2] / "workflow" / "paper" / "reported.csv"

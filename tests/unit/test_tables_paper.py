@@ -10,8 +10,8 @@ import pytest
 from fossil.claims.reported import read_reported
 from fossil.config.methods import METHODS
 from fossil.design.comparisons import Block
-from fossil.reporting.tables.latex import TableError
-from fossil.reporting.tables.study import study_table
+from fossil.reporting.tables._latex import TableError
+from fossil.reporting.tables._study import study_table
 from tests.unit.table_runs import SYNTHETIC, block, cells, compared, compiles, long_table, random_table, row
 
 REPORTED = Path(__file__).parents[2] / "workflow" / "paper" / "reported.csv"

@@ -11,8 +11,8 @@ import pytest
 from pydantic import ValidationError
 
 from fossil.design.comparisons import Block, Row
-from fossil.reporting.tables.latex import TableError, signed
-from fossil.reporting.tables.sensitivity import sensitivity_table
+from fossil.reporting.tables._latex import TableError, signed
+from fossil.reporting.tables._sensitivity import sensitivity_table
 from fossil.stages import tabulate_sensitivity
 from tests.unit.table_runs import STUDY, as_metrics, cells, compared, compiles, random_table, row
 

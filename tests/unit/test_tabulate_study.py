@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from fossil.config.methods import METHODS
-from fossil.reporting.tables.statistics import read_statistics
+from fossil.reporting.tables._statistics import read_statistics
 from fossil.stages import tabulate_study
 from tests.unit.table_runs import IMAGES, SYNTHETIC, block, compared, compiles, long_table, nothing_reported, row
 

@@ -16,7 +16,7 @@ from fossil.design.checks import load_config
 from fossil.design.image_studies import image_studies, trials
 from fossil.design.models import Candidate
 from fossil.evaluation.selection import RULES, SelectionError, score_candidates, select
-from fossil.reporting.tables.tuning import candidate_scores, options_table, top_table
+from fossil.reporting.tables._tuning import candidate_scores, options_table, top_table
 from fossil.schedules import augmentation_penalty
 from tests.unit.configurations import PAPER, complaint, read_yaml
 

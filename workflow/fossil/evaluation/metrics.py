@@ -260,6 +260,17 @@ RUN_METRICS = (*PREDICTION_METRICS, *TRAINING_METRICS)
 REGRETS = ("static_regret", "dynamic_regret", "area_under_regret_curve")
 """Metrics that compare a run with its own losses: a loss that only falls has no dynamic regret, however high it is."""
 
+_PERFORMANCE = ("auc", "balanced_accuracy", "g_mean", "f1", "recall")
+
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "synthetic": ("auc", "balanced_accuracy", "recall", "g_mean", "dynamic_regret", "balanced_error"),
+    "synthetic_short": ("auc", "balanced_accuracy", "g_mean", "dynamic_regret", "balanced_error"),
+    "images": (*_PERFORMANCE, "dynamic_regret"),
+    "external": (*_PERFORMANCE, "generalization_gap"),
+    "regret": (*REGRETS, "area_under_risk_coverage", "expected_calibration_error", "brier_score"),
+}
+"""Metrics that tables print, in their order; a table names one of these lists."""
+
 RANKED = ("auc", "balanced_accuracy", "g_mean", "f1", "recall", "dynamic_regret")
 """Metrics by which the rows of a block are ranked."""
 

@@ -69,10 +69,22 @@ class FigureEntry(Entry):
 
 @dataclass(frozen=True, kw_only=True)
 class TableEntry(Entry):
-    """A table: what its stage is told, and the image data sets that it is made of (its models' training included)."""
+    """A table.
 
+    Attributes
+    ----------
+    stage, settings
+        The stage that makes it, and what the stage is told.
+    datasets : tuple of str
+        The image data sets that it is made of, those included that its models were trained on.
+    in_paper : bool
+        Whether the paper's numbers of the study's rows stand next to it, so that claims are judged by the study.
+    """
+
+    stage: str
     settings: dict[str, Any] = field(default_factory=dict)
     datasets: tuple[str, ...] = ()
+    in_paper: bool = False
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
-from fossil.reporting.tables.latex import escape
+from fossil.reporting.tables._latex import escape
 
 _PREAMBLE = r"""% Made by the pipeline. Tables and figures are read from the folders beside this one.
 \documentclass{article}

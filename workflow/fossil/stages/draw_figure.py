@@ -11,7 +11,7 @@ from pydantic import field_validator
 
 from fossil.config.strict import Strict
 from fossil.reporting.style import save_figure
-from fossil.reporting.tables.statistics import read_statistics
+from fossil.reporting.tables._statistics import read_statistics
 
 _FIGURES = "fossil.reporting.figures."
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from fossil.claims.ledger import read_ledger
 from fossil.config.methods.base import NoOptions
 from fossil.reporting.claims import page
-from fossil.reporting.tables.claims import claims_tables
+from fossil.reporting.tables._claims import claims_tables
 from fossil.runtime.files import write_text
 
 Settings = NoOptions

@@ -8,7 +8,7 @@ import pandas as pd
 
 from fossil.config.strict import Strict
 from fossil.data.folds import read_folds
-from fossil.reporting.tables.dataset import dataset_table, describe_dataset
+from fossil.reporting.tables._dataset import dataset_table, describe_dataset
 from fossil.runtime.files import read_json, write_csv, write_text
 
 

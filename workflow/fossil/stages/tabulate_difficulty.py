@@ -9,7 +9,7 @@ import pandas as pd
 
 from fossil.claims.reported import read_reported_text
 from fossil.config.strict import Strict
-from fossil.reporting.tables.difficulty import QUANTITIES, STAGES, difficulty_table
+from fossil.reporting.tables._difficulty import QUANTITIES, STAGES, difficulty_table
 from fossil.runtime.files import read_json, write_csv, write_text
 
 

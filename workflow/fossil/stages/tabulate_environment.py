@@ -7,7 +7,7 @@ from pathlib import Path
 from fossil.claims.reported import read_reported_text
 from fossil.config.strict import Strict
 from fossil.evaluation.records import Trainings, read_records
-from fossil.reporting.tables.environment import environment_table
+from fossil.reporting.tables._environment import environment_table
 from fossil.runtime.files import write_csv, write_text
 
 

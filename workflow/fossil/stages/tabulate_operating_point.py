@@ -8,7 +8,7 @@ import pandas as pd
 
 from fossil.config.strict import Fraction, Strict
 from fossil.design.comparisons import Block
-from fossil.reporting.tables.operating_point import operating_point_table
+from fossil.reporting.tables._operating_point import operating_point_table
 from fossil.runtime.files import write_csv, write_text
 
 

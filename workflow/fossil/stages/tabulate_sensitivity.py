@@ -10,8 +10,8 @@ from pydantic import Field
 
 from fossil.config.strict import Strict
 from fossil.design.comparisons import Block
-from fossil.reporting.tables.sensitivity import sensitivity_table
-from fossil.reporting.tables.statistics import read_statistics
+from fossil.reporting.tables._sensitivity import sensitivity_table
+from fossil.reporting.tables._statistics import read_statistics
 from fossil.runtime.files import write_csv, write_text
 
 

@@ -14,18 +14,19 @@ from fossil.claims.reported import read_reported
 from fossil.config.strict import Strict
 from fossil.config.synthetic import AUGMENTED
 from fossil.design.comparisons import Block
-from fossil.reporting.tables.statistics import read_statistics
-from fossil.reporting.tables.study import study_table
+from fossil.evaluation.metrics import COLUMNS
+from fossil.reporting.tables._statistics import read_statistics
+from fossil.reporting.tables._study import study_table
 from fossil.runtime.files import read_json, write_csv, write_text
 
 
 class Settings(Strict):
-    """What the table needs to know: its name, the start of its caption, rows, metrics and sentences below it."""
+    """What the table needs to know: its name, the start of its caption, rows, list of metrics and sentences below it."""
 
     table: str
     title: str
     blocks: list[Block]
-    columns: list[str]
+    columns: str
     notes: list[str]
     alpha: float
 
@@ -52,7 +53,7 @@ def run(
         table=settings.table,
         title=settings.title,
         blocks=settings.blocks,
-        columns=settings.columns,
+        columns=COLUMNS[settings.columns],
         alpha=settings.alpha,
         notes=[*settings.notes, *_notes_on_data({path.stem: read_json(path) for path in descriptions})],
     )

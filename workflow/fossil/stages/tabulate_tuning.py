@@ -9,7 +9,7 @@ import pandas as pd
 from fossil.claims.reported import read_reported
 from fossil.config.strict import Strict
 from fossil.design.models import Search
-from fossil.reporting.tables.tuning import candidate_scores, options_table, top_table
+from fossil.reporting.tables._tuning import candidate_scores, options_table, top_table
 from fossil.runtime.files import read_json, write_csv, write_text
 
 

@@ -8,8 +8,8 @@ import pandas as pd
 
 from fossil.config.datasets import DATASETS
 from fossil.design.comparisons import Block
-from fossil.reporting.tables.latex import TableError, number
-from fossil.reporting.tables.summary import runs_of
+from fossil.reporting.tables._latex import TableError, number
+from fossil.reporting.tables._summary import runs_of
 
 
 def require_named_data(data: Iterable[str], title: str) -> None:

@@ -9,7 +9,7 @@ import pandas as pd
 from fossil.claims.ledger import CHECK, CLAIM, NUMBER, STATEMENT
 from fossil.claims.verdicts import CONSISTENT, CONTRADICTED
 from fossil.reporting.claims import ORDER
-from fossil.reporting.tables.latex import environment, escape, row
+from fossil.reporting.tables._latex import environment, escape, row
 
 _LINES_A_PAGE = 58
 """Lines of text that a table on one page may have."""

@@ -12,7 +12,7 @@ import pandas as pd
 from fossil.config.datasets import DATASETS
 from fossil.design.comparisons import Block
 from fossil.evaluation.metrics import METRICS
-from fossil.reporting.tables.latex import (
+from fossil.reporting.tables._latex import (
     LABEL_WIDTH,
     NOTHING,
     deviation_cell,
@@ -28,19 +28,19 @@ from fossil.reporting.tables.latex import (
     spanning,
     stacked,
 )
-from fossil.reporting.tables.notes import (
+from fossil.reporting.tables._notes import (
     holm_note,
     require_named_data,
     runs_sentence,
 )
-from fossil.reporting.tables.printed import (
+from fossil.reporting.tables._reported import (
     PRINTED_P,
     printed_columns,
     printed_decimals,
     printed_metrics,
     regret_gap,
 )
-from fossil.reporting.tables.summary import (
+from fossil.reporting.tables._summary import (
     FOLD_P_COLUMNS,
     P_COLUMNS,
     minds_folds,

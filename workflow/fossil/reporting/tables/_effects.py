@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from fossil.evaluation.metrics import METRICS
-from fossil.reporting.tables.factors import FACTORS, level_name
-from fossil.reporting.tables.latex import (
+from fossil.reporting.tables._factors import FACTORS, level_name
+from fossil.reporting.tables._latex import (
     NOTHING,
     TableError,
     deviation_cell,
@@ -17,7 +17,7 @@ from fossil.reporting.tables.latex import (
     signed,
     spanning,
 )
-from fossil.reporting.tables.notes import holm_note
+from fossil.reporting.tables._notes import holm_note
 
 DECIMALS = 3
 """Effects are in the third decimal, and with two half of the grid would tie."""

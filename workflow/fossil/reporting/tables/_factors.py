@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fossil.design.comparisons import ANY, GRID_FACTORS, Block, Row
-from fossil.reporting.tables.latex import TableError, escape
+from fossil.reporting.tables._latex import TableError, escape
 
 FACTORS = dict(zip(GRID_FACTORS, ("Temperature schedule", "Class term", "Warm-up", "Difficulty source"), strict=True))
 

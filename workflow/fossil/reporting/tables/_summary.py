@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from fossil.design.comparisons import Block, Row
-from fossil.reporting.tables.latex import TableError
+from fossil.reporting.tables._latex import TableError
 
 P_COLUMNS = ("p_wilcoxon", "p_wilcoxon_holm", "p_permutation", "p_permutation_holm")
 """p-values that a table shows."""

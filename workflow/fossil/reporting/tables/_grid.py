@@ -9,8 +9,8 @@ import pandas as pd
 from fossil.config.strict import BASELINE
 from fossil.design.comparisons import ANY, GRID_FACTORS, Block, Row
 from fossil.evaluation.metrics import METRICS
-from fossil.reporting.tables.factors import FACTORS, cells_of, level_name, levels_of
-from fossil.reporting.tables.latex import (
+from fossil.reporting.tables._factors import FACTORS, cells_of, level_name, levels_of
+from fossil.reporting.tables._latex import (
     NOTHING,
     deviation_cell,
     escape,
@@ -36,7 +36,7 @@ def grid_lines(summary: pd.DataFrame, block: Block, *, metric: str, decimals: in
     Parameters
     ----------
     summary : DataFrame
-        From `fossil.reporting.tables.summary.summarise`, for this block only.
+        From `fossil.reporting.tables._summary.summarise`, for this block only.
     """
     cells = cells_of(block)
     levels = {factor: levels_of(cells, factor) for factor in FACTORS}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from fossil.reporting.tables.latex import NOTHING, TableError, environment, escape, row, spanning
+from fossil.reporting.tables._latex import NOTHING, TableError, environment, escape, row, spanning
 
 COMPONENTS = {"gpu": "GPU", "cpu": "CPU", "ram": "RAM", "os": "OS", "framework": "Framework", "python": "Python"}
 """Components in the paper's order, and what they are called in print."""

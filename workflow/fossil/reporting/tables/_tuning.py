@@ -14,7 +14,7 @@ from fossil.design.candidates import STAGE_WISE
 from fossil.design.image_studies import PRINTED_METHODS
 from fossil.design.models import Search, option_at
 from fossil.evaluation.selection import score_candidates
-from fossil.reporting.tables.latex import NOTHING, environment, escape, footnotes, groups_over, mark, number, row
+from fossil.reporting.tables._latex import NOTHING, environment, escape, footnotes, groups_over, mark, number, row
 
 SHOWN = 3
 """How many of the best trials a method shows, as in the paper."""

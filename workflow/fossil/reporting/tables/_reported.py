@@ -8,7 +8,7 @@ import pandas as pd
 
 from fossil.design.comparisons import Block, Row
 from fossil.evaluation.metrics import METRICS
-from fossil.reporting.tables.latex import TableError
+from fossil.reporting.tables._latex import TableError
 
 PRINTED_P = ("p_wilcoxon", "p_permutation", "p_aurc")
 
