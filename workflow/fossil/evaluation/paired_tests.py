@@ -14,8 +14,6 @@ from fossil.config.statistics import Statistics
 
 # Differences are counted in units of 1e-12: 0.3 - 0.2 and 0.2 - 0.1 then tie, and so do sums and means that are equal.
 UNIT = 1e-12
-# Sums of large differences do round, in the last digits of the sum of their sizes.
-_ROUNDING = 1e-14
 # Numbers that a step holds at once.
 _BATCH = 4_000_000
 
@@ -93,24 +91,23 @@ def flip_p(values: _Array, statistics: Statistics) -> tuple[_Array, bool]:
     """Two-sided p of the sums of rows under sign flips; shape (k, n) to (k,).
 
     Returns p, and whether it is exact: over all 2^n flips where they are at most ``shuffles``, else over that many
-    random ones, which are the same for every row, and to which the flips that were observed are added (Phipson and
-    Smyth 2010).
+    random ones, to which the flips that were observed are added (Phipson and Smyth 2010).
     """
     n = values.shape[-1]
     exact = 2**n <= statistics.shuffles
-    if exact:
-        flips = (np.arange(2**n)[:, None] >> np.arange(n)) % 2
-    else:
-        flips = np.random.default_rng(statistics.seed).integers(0, 2, (statistics.shuffles, n))
-    signs, added = 1.0 - 2.0 * flips, 0 if exact else 1
-    p = np.empty(len(values))
-    for rows in _batches(len(values), each=len(signs)):
-        null = values[rows] @ signs.T
-        observed = values[rows].sum(axis=-1, keepdims=True)
-        near = _ROUNDING * np.abs(values[rows]).sum(axis=-1, keepdims=True)
-        below, above = (null <= observed + near).sum(axis=-1), (null >= observed - near).sum(axis=-1)
-        p[rows] = np.minimum(1, 2 * (np.minimum(below, above) + added) / (len(signs) + added))
-    return p, exact
+    if n < 2:
+        return np.ones(len(values)), exact
+    found = stats.permutation_test(
+        (values,),
+        np.sum,
+        permutation_type="samples",
+        vectorized=True,
+        axis=-1,
+        n_resamples=statistics.shuffles,
+        batch=max(1, _BATCH // max(1, values.size)),
+        rng=np.random.default_rng(statistics.seed),
+    )
+    return found.pvalue, exact
 
 
 def mean_intervals(differences: _Array, statistics: Statistics) -> tuple[_Array, _Array, list[str]]:
@@ -142,7 +139,10 @@ def mean_intervals(differences: _Array, statistics: Statistics) -> tuple[_Array,
 
 
 def holm(p: pd.Series) -> pd.Series:
-    """Holm's correction (1979) of the p that are numbers; NaN stays NaN."""
+    """Correct the p that are numbers by Holm's procedure (1979); NaN stays NaN.
+
+    The same as ``multipletests`` of statsmodels, whose import takes longer than all tests of a study.
+    """
     ordered = p.dropna().sort_values()
     corrected = np.minimum(1, np.maximum.accumulate(ordered * np.arange(len(ordered), 0, -1)))
     return corrected.reindex(p.index)

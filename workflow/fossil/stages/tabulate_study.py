@@ -21,7 +21,7 @@ from fossil.runtime.files import read_json, write_csv, write_text
 
 
 class Settings(Strict):
-    """What the table needs to know: its name, the start of its caption, rows, list of metrics and sentences below it."""
+    """The table: its name, the start of its caption, rows, list of metrics, sentences below it, and the level."""
 
     table: str
     title: str
