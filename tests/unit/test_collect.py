@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from fossil.design.comparisons import Row
-from fossil.evaluation.collect import CollectError, collect_folds, collect_stacked
+from fossil.evaluation.collect import collect_folds, collect_stacked
+from fossil.evaluation.fold_runs import CollectError
 from fossil.evaluation.metrics import RUN_METRICS, prediction_metrics, training_metrics
 from fossil.stages import collect_folds as folds_stage
 from fossil.stages import collect_stacked as stacked_stage

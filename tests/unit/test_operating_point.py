@@ -15,7 +15,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import brier_score_loss, f1_score, log_loss, precision_score, recall_score, roc_auc_score
 
-from fossil.evaluation.collect import CollectError
+from fossil.evaluation.fold_runs import CollectError
 from fossil.evaluation.operating_point import (
     CALIBRATION,
     DECISIONS,

@@ -92,9 +92,7 @@ rule select_options:
         variant=one_of(SEARCHED),
     localrule: True
     params:
-        # The digest covers what the choice goes by: an edit of another metric does not retrain what was tuned.
-        **stage("select_options", IMAGES.selection_settings, paths=lambda wildcards: {"runs": IMAGES.trials_folder})
-        | {"code": code_digest("fossil.evaluation.selection", "fossil.binary_metrics")},
+        **stage("select_options", IMAGES.selection_settings, paths=lambda wildcards: {"runs": IMAGES.trials_folder}),
     shell:
         STAGE
 

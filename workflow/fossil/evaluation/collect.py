@@ -5,24 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from fossil.design.comparisons import Row
+from fossil.evaluation.fold_runs import CollectError, Role, fold_predictions, long_table, measure_folds
 from fossil.evaluation.metrics import RUN_METRICS, prediction_metrics, training_metrics
 from fossil.runtime.files import read_json
 
 _RUN = ["scenario", "method", "variant", "seed"]
-_KEYS = ["study", "scenario", "method", "variant", "fold", "seed"]
-Role = Literal["validation", "test"]
 _Metrics = Callable[[NDArray[np.float64], NDArray[np.float64]], Mapping[str, NDArray[np.float64]]]
-
-
-class CollectError(ValueError):
-    """There is nothing to collect, or files contradict each other; the message names them and what to do."""
 
 
 def collect_stacked(records: Sequence[Path], *, study: str, rows: Sequence[Row], seeds: Sequence[int]) -> pd.DataFrame:
@@ -78,64 +73,6 @@ def collect_folds(
     return measure_folds(root, measure, names=RUN_METRICS, study=study, rows=rows, folds=folds, seeds=seeds)
 
 
-def measure_folds(
-    root: Path,
-    measure: Callable[[Path], Mapping[str, Any]],
-    *,
-    names: Sequence[str],
-    study: str,
-    rows: Sequence[Row],
-    folds: int,
-    seeds: Sequence[int],
-) -> pd.DataFrame:
-    """Measure every training in folds: ``root/{method}-{variant}/fold{f}-seed{s}``.
-
-    Parameters
-    ----------
-    measure : callable
-        From the folder of a run that ended well to its metrics, by name.
-    names : sequence of str
-        The metrics, in the order of the table.
-
-    Returns
-    -------
-    DataFrame
-        The columns are those of `collect_stacked`; the scenario is the data set's name.
-
-    Raises
-    ------
-    CollectError
-        Where every run is missing, or one cannot be measured.
-    """
-    runs = [
-        {
-            **{"scenario": row.scenario, "method": row.method, "variant": row.variant, "fold": fold, "seed": seed},
-            **_fold_run(root / f"{row.method}-{row.variant}" / f"fold{fold}-seed{seed}", measure),
-        }
-        for row, fold, seed in product(rows, range(folds), seeds)
-    ]
-    return long_table(pd.DataFrame(runs), study, names)
-
-
-def fold_predictions(folder: Path, role: Role) -> pd.DataFrame:
-    """Read target and probability of a run's images of one role ("validation", "test")."""
-    predictions = pd.read_parquet(folder / "predictions.parquet", columns=["role", "target", "probability"])
-    return predictions[predictions["role"] == role]
-
-
-def _fold_run(folder: Path, measure: Callable[[Path], Mapping[str, Any]]) -> dict[str, Any]:
-    """Status of a run and, where it is ok, its metrics."""
-    if not (folder / "run.json").exists():
-        return {"status": "missing"}
-    status = read_json(folder / "run.json")["status"]
-    if status != "ok":
-        return {"status": status}
-    try:
-        return {"status": status, **measure(folder)}
-    except ValueError as error:
-        raise CollectError(f"{folder}: {error}") from error
-
-
 def _job(record: Path, wanted: pd.MultiIndex) -> pd.DataFrame:
     """Status and metrics, a row a run, of those runs of a training job that are wanted."""
     failed = wanted.intersection([tuple(run[key] for key in _RUN) for run in read_json(record)["failed"]])
@@ -169,30 +106,6 @@ def _measure(
         first, second = (frame[column].to_numpy()[rows] for column in columns)
         parts.append(pd.DataFrame(metrics(first, second), index=runs[which]))
     return pd.concat(parts)
-
-
-def long_table(runs: pd.DataFrame, study: str, names: Sequence[str]) -> pd.DataFrame:
-    """Make one row a run and metric from one row a run.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        scenario, method, variant, fold, seed, status, and a column a metric; one that lacks is NaN throughout.
-
-    Raises
-    ------
-    CollectError
-        Where every run is missing.
-    """
-    if (runs["status"] == "missing").all():
-        raise CollectError(
-            f"study {study}: none of its runs is there; set allow_missing_runs: false, so that they are made"
-        )
-    values = runs.reindex(columns=names).to_numpy(dtype=np.float64)
-    keys = runs.assign(study=study)[[*_KEYS, "status"]]
-    table = keys.loc[keys.index.repeat(len(names))].assign(metric=np.tile(names, len(runs)), value=values.ravel())
-    table = table.astype({"fold": "Int64", "seed": "int64", "status": "str"})
-    return table[[*_KEYS, "metric", "value", "status"]].reset_index(drop=True)
 
 
 def _name(run: tuple[str, str, str, int]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from fossil.design.comparisons import Row
-from fossil.evaluation.collect import long_table
+from fossil.evaluation.fold_runs import long_table
 from fossil.evaluation.metrics import PREDICTION_METRICS, prediction_metrics
 from fossil.runtime.files import read_json
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fossil.config.strict import Fraction, Strict
 from fossil.design.comparisons import Row
-from fossil.evaluation.collect import fold_predictions, measure_folds
+from fossil.evaluation.fold_runs import fold_predictions, measure_folds
 from fossil.evaluation.operating_point import OPERATING_METRICS, operating_point
 from fossil.runtime.files import write_parquet
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
+from fossil.binary_metrics import area_under_roc_curve
 from fossil.config.strict import Strict
 from fossil.design.comparisons import Row
 from fossil.design.models import Candidate
-from fossil.evaluation.collect import collect_folds
-from fossil.evaluation.selection import select
+from fossil.evaluation.fold_runs import fold_predictions, measure_folds
+from fossil.evaluation.selection import CRITERION, select
 from fossil.runtime.files import write_json
 from fossil.runtime.logs import logger
 
@@ -34,8 +35,8 @@ def run(settings: Settings, *, runs: Path, options: Path) -> dict[str, Any]:
     rows = [
         Row(scenario=settings.dataset, method=settings.method, variant=variant, label=variant) for variant in trained
     ]
-    metrics = collect_folds(
-        runs, study="trials", rows=rows, folds=settings.folds, seeds=settings.seeds, role="validation"
+    metrics = measure_folds(
+        runs, _measure, names=[CRITERION], study="trials", rows=rows, folds=settings.folds, seeds=settings.seeds
     )
     chosen = select(metrics, settings.candidates, rule=settings.rule)
     logger.info(
@@ -52,3 +53,9 @@ def run(settings: Settings, *, runs: Path, options: Path) -> dict[str, Any]:
         "n": chosen.n,
         "tied": chosen.tied,
     }
+
+
+def _measure(folder: Path) -> dict[str, float]:
+    """Return the AUC alone: a change of another metric must not train again what was tuned."""
+    seen = fold_predictions(folder, "validation")
+    return {CRITERION: float(area_under_roc_curve(seen["target"].to_numpy() == 1, seen["probability"].to_numpy(float)))}

@@ -216,7 +216,4 @@ def _correlation_note(table: pd.DataFrame) -> str:
         return ""
     rho = known["trial_auc"].rank().corr(known["test_auc"].rank())
     text = f"$-${abs(rho):.2f}" if np.round(rho, 2) < 0 else f"{abs(rho):.2f}"
-    return (
-        rf"Over the {len(known)} rows Spearman's $\rho$ of the trials' AUC and the whole study's is {text}: how far "
-        "the order in short trials is that after whole trainings."
-    )
+    return rf"Over {len(known)} rows Spearman's $\rho$ of the trials' AUC and the whole study's is {text}."
