@@ -5,10 +5,10 @@ CLAIMED_IMAGES = IMAGES.dataset == "pad_ufes_20"
 CLAIMED_STUDIES = {
     name: table.study
     for name, table in TABLES.items()
-    if table.printed and (table.study in SYNTHETIC.studies or CLAIMED_IMAGES)
+    if table.in_paper and (table.study in SYNTHETIC.studies or CLAIMED_IMAGES)
 }
 CLAIMED_TABLES = measured_tables(CONFIG, CLAIMED_STUDIES, BLOCKS)
-CLAIMED_SEARCH = bool(SEARCH_TABLES) and CLAIMED_IMAGES
+CLAIMED_SEARCH = HAS_TRIALS and CLAIMED_IMAGES
 
 
 rule judge_claims:

@@ -41,12 +41,9 @@ from fossil.pipeline.data import DataJobs
 from fossil.pipeline.evaluation import EvaluationJobs
 from fossil.pipeline.images import ImageJobs
 from fossil.pipeline.synthetic import SyntheticJobs
-from fossil.reporting.catalogue import tables
-from fossil.reporting.catalogue_images import difficulty_description
 from fossil.reporting.experiment import Experiment
-from fossil.reporting.registry import figures
+from fossil.reporting.registry import figures, tables
 from fossil.reporting.study_facts import PHANTOM_SENTENCE, is_drawn, study_facts
-from fossil.runtime.digest import code_digest
 
 # Jobs run the package of this checkout with the Python that runs Snakemake, unless a software environment is deployed,
 # which then comes first on the path.
@@ -75,10 +72,11 @@ IMAGES = ImageJobs(CONFIG)
 EVALUATION = EvaluationJobs(CONFIG, SYNTHETIC, IMAGES)
 BLOCKS = EVALUATION.blocks
 HEADLINE = CONFIG.synthetic.headline
-TABLES = tables(CONFIG, BLOCKS)
 EXPERIMENT = Experiment(CONFIG, BLOCKS)
 FIGURES = figures(EXPERIMENT)
-IMAGE_TABLES = [name for name, table in TABLES.items() if table.study in IMAGES.studies]
+# With allow_missing_runs there are tables of the search only where some trial was made.
+HAS_TRIALS = bool(IMAGES.trial_runs())
+TABLES = {name: table for name, table in tables(EXPERIMENT).items() if HAS_TRIALS or table.stage != "tabulate_tuning"}
 
 
 def in_paper(name):
@@ -86,23 +84,14 @@ def in_paper(name):
     return os.path.relpath(Path(workflow.basedir) / "workflow/paper" / name)
 
 
-def in_print(dataset):
-    """A data set's name in the names of files."""
-    return dataset.replace("_", "-")
-
-
-REPORTED = {f"dataset-{in_print(name)}": name for name in IMAGES.datasets}
-# Data sets whose own models score their training images, and MSLD v2.0, whose every image the models of another score.
-SCORED = {f"difficulty-{in_print(name)}": name for name in IMAGES.trained if IMAGES.scores_difficulty}
-if IMAGES.external == "msld_v2":
-    SCORED["msld-statistics"] = IMAGES.external
-# Tables of the search, if there is one; with allow_missing_runs only where some trial is there.
-SEARCH_TABLES = ["proxy-top3", "tuning"] if IMAGES.trial_runs() else []
-
-
 def one_of(names):
     """Pattern of exactly these names; of nothing where there are none."""
     return "|".join(names) or "(?!)"
+
+
+def made_by(stage):
+    """Names of the tables that a stage makes."""
+    return [name for name, table in TABLES.items() if table.stage == stage]
 
 
 wildcard_constraints:
@@ -111,10 +100,10 @@ wildcard_constraints:
     # The ERM that scores difficulty is a baseline, also where no row of a table is.
     variant=one_of({BASELINE, *(row.variant for study in IMAGES.studies for row in IMAGES.rows(study))}),
     study=one_of(BLOCKS),
-    table=one_of(TABLES),
+    table=one_of(made_by("tabulate_study")),
     figure=one_of(FIGURES),
-    report=one_of(REPORTED),
-    scored=one_of(SCORED),
+    report=one_of(made_by("tabulate_dataset")),
+    scored=one_of(made_by("tabulate_difficulty")),
     dataset=one_of(CONFIG.datasets.available()),
     phantom=one_of(PHANTOMS),
     fold=r"\d+",
@@ -159,16 +148,15 @@ def figures_of(*sections):
     return expand("results/figures/{figure}.{kind}", figure=names, kind=["pdf", "png"])
 
 
-def tabulate_study_settings(wildcards):
-    table = TABLES[wildcards.table]
-    return dict(
-        table=wildcards.table,
-        title=table.title,
-        blocks=BLOCKS[table.study] if table.printed else [block.unprinted() for block in BLOCKS[table.study]],
-        columns=table.columns,
-        notes=table.notes,
-        alpha=CONFIG.statistics.alpha,
-    )
+def table_settings(wildcards):
+    """What the stage of a table is told, the name of which is the only wildcard of its rule."""
+    return TABLES[next(iter(wildcards))].settings
+
+
+def tables_of(*sections):
+    """Both files of every table of some sections."""
+    names = [name for name, table in TABLES.items() if table.section in sections]
+    return expand("results/tables/{table}.{kind}", table=names, kind=["tex", "csv"])
 
 
 def table_descriptions(wildcards):
@@ -176,34 +164,17 @@ def table_descriptions(wildcards):
     study = TABLES[wildcards.table].study
     if study in IMAGES.studies:
         return f"data/processed/{IMAGES.dataset_of(study)}/manifest.json"
-    return expand("data/processed/synthetic/{problem}.json", problem=TABLES[wildcards.table].problems)
-
-
-def tabulate_sensitivity_settings(wildcards):
-    ratio = CONFIG.synthetic.scenarios[HEADLINE].imbalance_ratio
-    return dict(
-        title=f"FOSSIL's options, synthetic data, imbalance ratio {ratio:g}:1.",
-        blocks=BLOCKS.get("sensitivity", []),
-        alpha=CONFIG.statistics.alpha,
-    )
-
-
-def tabulate_operating_point_settings(wildcards):
-    return dict(
-        table="operating-point",
-        title=f"{EXPERIMENT.description(IMAGES.dataset)}: operating points",
-        block=IMAGES.studies[IMAGES.internal][0],
-        recall=CONFIG.images.operating_recall,
-    )
+    problems = {row.scenario: None for block in BLOCKS[study] for row in block.rows}
+    return expand("data/processed/synthetic/{problem}.json", problem=problems)
 
 
 def report_file(wildcards, name):
-    return f"data/processed/{REPORTED[wildcards.report]}/{name}"
+    return f"data/processed/{TABLES[wildcards.report].study}/{name}"
 
 
 def report_files(wildcards):
     """What the report of a data set reads; one that nothing is trained on is not divided."""
-    divided = REPORTED[wildcards.report] in IMAGES.trained
+    divided = TABLES[wildcards.report].study in IMAGES.trained
     return {
         "manifest": report_file(wildcards, "manifest.parquet"),
         "folds": [report_file(wildcards, "folds.parquet")] if divided else [],
@@ -211,42 +182,16 @@ def report_files(wildcards):
     }
 
 
-def tabulate_dataset_settings(wildcards):
-    dataset = REPORTED[wildcards.report]
-    return dict(title=EXPERIMENT.description(dataset), label=wildcards.report)
-
-
 def score_files(wildcards):
     """Scores of each fold's model: of its own training images, or of every image of another data set."""
-    dataset = SCORED[wildcards.scored]
-    own = wildcards.scored != "msld-statistics"
-    return expand(
-        f"results/{dataset}/{'difficulty' if own else 'transfer/difficulty'}/fold{{fold}}.parquet",
-        fold=range(IMAGES.folds_of(dataset if own else IMAGES.dataset)),
-    )
+    dataset, *models_of = TABLES[wildcards.scored].datasets
+    folder = "transfer/difficulty" if models_of else "difficulty"
+    folds = range(IMAGES.folds_of(*(models_of or [dataset])))
+    return expand(f"results/{dataset}/{folder}/fold{{fold}}.parquet", fold=folds)
 
 
 def scored_file(wildcards, name):
-    return f"data/processed/{SCORED[wildcards.scored]}/{name}"
-
-
-def tabulate_difficulty_settings(wildcards):
-    own = wildcards.scored != "msld-statistics"
-    dataset = SCORED[wildcards.scored]
-    title, notes = difficulty_description(CONFIG, dataset, scored_by=dataset if own else IMAGES.dataset)
-    comparable = CONFIG.images.difficulty_proxy == "softmax"  # the paper's
-    return dict(title=title, label=wildcards.scored, notes=notes, comparable=comparable)
-
-
-def tabulate_tuning_settings(wildcards):
-    return dict(
-        dataset=IMAGES.dataset,
-        title=EXPERIMENT.description(IMAGES.dataset),
-        methods=[described_search(CONFIG, method) for method in IMAGES.trials],
-        folds=CONFIG.trial_folds,
-        seeds=CONFIG.images.tuning.seeds,
-        epochs=CONFIG.images.tuning.epochs,
-    )
+    return f"data/processed/{TABLES[wildcards.scored].study}/{name}"
 
 
 def say_plan():

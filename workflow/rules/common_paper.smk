@@ -2,65 +2,19 @@
 
 from fossil.evaluation.records import Trainings
 from fossil.pipeline.files import existing
-from fossil.reporting.captions import caption_name
 
-# Names in results/tables and results/figures. What is not named in a section of the document comes into one of its own.
-PAPER_TABLES = [*SYNTHETIC.studies, *IMAGE_TABLES, "operating-point", *SEARCH_TABLES, *REPORTED, *SCORED, "env"]
 # Files below results on the paper's claims, where some job writes them.
 CLAIMS_TEX = ["claims.tex"]
 CLAIMS_CSV = ["claims.csv"]
-CAPTIONS = Path(workflow.basedir) / "workflow/report/captions"
 SUMMARISED = {"synthetic": "synthetic-results", "internal": "final-tuning", "external": "external-validation"}
 SUMMARY = Path("results/summary.md")
 
 
-def category_of(study):
-    """Category of the report that a study's results stand in."""
-    if study in SYNTHETIC.studies:
-        return "Synthetic study"
-    if study in IMAGES.studies and study != IMAGES.internal:
-        return "External validation"
-    return "Theory" if study == "theory" else "Image study"
-
-
-def page_title(name):
-    """Name of a table in the report: the words of its file's name."""
-    return name.replace("-", " ")
-
-
-def caption_file(kind, name):
-    """Caption of a table or a figure below the captions' folder: its own, or that of its kind."""
-    there = {path.stem for path in (CAPTIONS / kind).glob("*.rst")}
-    return f"{kind}/{caption_name(name, there, kind=kind)}"
-
-
-def table_category(name):
-    """Category of the report that a table stands in."""
-    if name in TABLES:
-        return category_of(TABLES[name].study)
-    if name in REPORTED or name in SCORED:
-        return "Data"
-    return {"env": "Provenance", "sensitivity": "Synthetic study"}.get(name, "Image study")
-
-
-def table_data(name):
-    """Image data sets that a table is made of, those that its models were trained on included."""
-    if name in TABLES:
-        study = TABLES[name].study
-        found = [IMAGES.dataset_of(study)] if study in IMAGES.studies else []
-        return [*found, IMAGES.dataset] if study.endswith("-transfer") else found
-    if name == "msld-statistics":
-        return [IMAGES.external, IMAGES.dataset]
-    if name in ("operating-point", *SEARCH_TABLES):
-        return [IMAGES.dataset]
-    return [(REPORTED | SCORED)[name]] if name in REPORTED or name in SCORED else []
-
-
-# Pages of the report: category, title and caption.
+# Pages of the report: category and title.
 PAGES = {
-    **{name: (table_category(name), page_title(name), caption_file("tables", name)) for name in PAPER_TABLES},
-    "claims": ("Claims", "claims of the paper", "pages/claims"),
-    "runs": ("Provenance", "every run", "pages/runs"),
+    **{name: (table.section, name.replace("-", " ")) for name, table in TABLES.items()},
+    "claims": ("Claims", "claims of the paper"),
+    "runs": ("Provenance", "every run"),
 }
 
 
@@ -78,18 +32,13 @@ def category_texts():
         "Data": "classes, folds, difficulty",
         "Provenance": "every run, and the machines",
     }
-    shown = {category for category, _, _ in PAGES.values()} | {figure.section for figure in FIGURES.values()}
+    shown = {category for category, _ in PAGES.values()} | {figure.section for figure in FIGURES.values()}
     return {category: text for category, text in texts.items() if category in shown}
-
-
-def table_captions(wildcards):
-    """The captions of all kinds of tables."""
-    return [os.path.relpath(path) for path in sorted((CAPTIONS / "tables").glob("*.rst"))]
 
 
 def scoring_groups(dataset, names):
     """The ERM of every fold of a data set that scores difficulty, where there is one and it is no row of a study."""
-    scores = IMAGES.scores_difficulty or (dataset == IMAGES.dataset and "msld-statistics" in SCORED)
+    scores = IMAGES.scores_difficulty or (dataset == IMAGES.dataset and IMAGES.external == "msld_v2")
     erm, seed = f"erm-{BASELINE}", CONFIG.images.difficulty_seed
     if not scores or (erm in names and seed in CONFIG.images.seeds):
         return []
@@ -131,15 +80,17 @@ def write_paper_settings(wildcards):
         title="FOSSIL: all tables and figures of this run",
         facts=list(study_facts(EXPERIMENT).items()),
         warning=PHANTOM_SENTENCE if is_drawn(CONFIG) else "",
-        tables=[*expand("tables/{table}.tex", table=PAPER_TABLES), *CLAIMS_TEX],
+        tables=[*expand("tables/{table}.tex", table=TABLES), *CLAIMS_TEX],
         figures={name: f"{figure.title}. {figure.caption}" for name, figure in FIGURES.items()},
     )
 
 
 def write_pages_settings(wildcards):
     return dict(
-        titles={table: PAGES[table][1] for table in PAPER_TABLES},
-        data={table: table_data(table) for table in PAPER_TABLES},
+        tables={
+            name: {"title": PAGES[name][1], "caption": table.caption, "datasets": table.datasets}
+            for name, table in TABLES.items()
+        },
         categories=category_texts(),
         trainings=training_groups(),
     )
@@ -148,7 +99,7 @@ def write_pages_settings(wildcards):
 def summarised_tables(part):
     """The table that a part of the summary is made of, if the run has it."""
     table = SUMMARISED[part]
-    return [f"results/tables/{table}.csv"] if table in PAPER_TABLES else []
+    return [f"results/tables/{table}.csv"] if table in TABLES else []
 
 
 def summarise_results_settings(wildcards):
@@ -196,7 +147,11 @@ def publish_settings(wildcards):
         own=OWN_FILES,
         withheld=[] if CONFIG.publish.own_images else expand("data/processed/{dataset}", dataset=OWN_DATA),
         showing=[
-            *(f"results/figures/dataset-{in_print(name)}.{kind}" for name in OWN_DATA for kind in ("pdf", "png")),
+            *(
+                f"results/figures/dataset-{name.replace('_', '-')}.{kind}"
+                for name in OWN_DATA
+                for kind in ("pdf", "png")
+            ),
             "results/paper/paper.pdf",
         ],
         allow_uncommitted=CONFIG.publish.allow_uncommitted,

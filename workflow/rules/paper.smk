@@ -31,7 +31,7 @@ rule write_paper:
 
 rule typeset_paper:
     input:
-        expand("results/tables/{table}.tex", table=PAPER_TABLES),
+        expand("results/tables/{table}.tex", table=TABLES),
         expand("results/{path}", path=CLAIMS_TEX),
         expand("results/figures/{figure}.pdf", figure=FIGURES),
         document="results/paper/paper.tex",
@@ -68,20 +68,18 @@ rule summarise_results:
 rule write_pages:
     input:
         training_records,
-        tables=expand("results/tables/{table}.csv", table=PAPER_TABLES),
-        captions=table_captions,
+        tables=expand("results/tables/{table}.csv", table=TABLES),
         summary_page="results/summary.md",
         ledger="results/claims.csv",
     output:
-        # Each page has a caption of its own, which no wildcard could name.
         [
             report(
                 f"results/pages/{page}.html",
-                caption=f"../report/captions/{caption}.rst",
+                caption="../report/page.rst",
                 category=category,
                 labels={"what": title},
             )
-            for page, (category, title, caption) in PAGES.items()
+            for page, (category, title) in PAGES.items()
         ],
         "results/pages/overview.rst",
     log:

@@ -14,7 +14,7 @@ rule tabulate_study:
         "results/logs/tabulate_study-{table}.log",
     localrule: True
     params:
-        **stage("tabulate_study", tabulate_study_settings),
+        **stage("tabulate_study", table_settings),
     shell:
         STAGE
 
@@ -31,7 +31,7 @@ rule tabulate_sensitivity:
         "results/logs/tabulate_sensitivity.log",
     localrule: True
     params:
-        **stage("tabulate_sensitivity", tabulate_sensitivity_settings),
+        **stage("tabulate_sensitivity", lambda wildcards: TABLES["sensitivity"].settings),
     shell:
         STAGE
 
@@ -69,7 +69,7 @@ rule tabulate_dataset:
         "results/logs/tabulate_dataset-{report}.log",
     localrule: True
     params:
-        **stage("tabulate_dataset", tabulate_dataset_settings),
+        **stage("tabulate_dataset", table_settings),
     shell:
         STAGE
 
@@ -87,7 +87,7 @@ rule tabulate_difficulty:
         "results/logs/tabulate_difficulty-{scored}.log",
     localrule: True
     params:
-        **stage("tabulate_difficulty", tabulate_difficulty_settings),
+        **stage("tabulate_difficulty", table_settings),
     shell:
         STAGE
 
@@ -102,7 +102,7 @@ rule tabulate_operating_point:
         "results/logs/tabulate_operating_point.log",
     localrule: True
     params:
-        **stage("tabulate_operating_point", tabulate_operating_point_settings),
+        **stage("tabulate_operating_point", TABLES["operating-point"].settings),
     shell:
         STAGE
 
@@ -122,32 +122,30 @@ rule tabulate_tuning:
         "results/logs/tabulate_tuning.log",
     localrule: True
     params:
-        **stage("tabulate_tuning", tabulate_tuning_settings),
+        **stage("tabulate_tuning", lambda wildcards: TABLES["tuning"].settings),
     shell:
         STAGE
 
 
 rule synthetic:
     input:
-        expand("results/tables/{table}.{kind}", table=SYNTHETIC.studies, kind=["tex", "csv"]),
+        tables_of("Synthetic study"),
         figures_of("Synthetic study"),
         expand("results/statistics/{study}{kind}.csv", study=SYNTHETIC.studies, kind=["", "-ranks"]),
 
 
 rule datasets:
     input:
-        expand("results/tables/{report}.{kind}", report=REPORTED, kind=["tex", "csv"]),
+        expand("results/tables/{report}.{kind}", report=made_by("tabulate_dataset"), kind=["tex", "csv"]),
         figures_of("Data"),
 
 
 rule images:
     input:
         rules.datasets.input,
-        expand("results/tables/{scored}.{kind}", scored=SCORED, kind=["tex", "csv"]),
-        expand("results/tables/{table}.{kind}", table=IMAGE_TABLES, kind=["tex", "csv"]),
+        tables_of("Image study", "External validation", "Data"),
         figures_of("Image study", "External validation"),
         expand("results/statistics/{study}{kind}.csv", study=IMAGES.studies, kind=["", "-ranks"]),
-        expand("results/tables/{table}.{kind}", table=["operating-point", *SEARCH_TABLES], kind=["tex", "csv"]),
 
 
 rule theory:

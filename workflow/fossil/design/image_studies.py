@@ -111,3 +111,15 @@ def _printed(config: Config, dataset: DatasetName, study: str, method: str, vari
     if config.image_dataset != "pad_ufes_20" or tuned == (variant == BASELINE) or variant == "equal-budget":
         return {}
     return {"printed": PRINTED_METHODS[method]}
+
+
+def trained_datasets(config: Config) -> list[DatasetName]:
+    """Return the data sets that something is trained on."""
+    external = config.external_dataset
+    return [config.image_dataset, *([external] if external and config.images.refit else [])]
+
+
+def scores_difficulty(config: Config) -> bool:
+    """Whether an ERM of each fold scores the difficulty of its training images."""
+    uses = any(METHODS[name].uses_difficulty for name in config.images.methods)
+    return config.images.difficulty_source == "frozen" and uses

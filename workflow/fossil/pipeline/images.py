@@ -13,7 +13,15 @@ from fossil.config.strict import BASELINE
 from fossil.config.tuning import SEARCHED
 from fossil.design.candidates import candidates
 from fossil.design.comparisons import Row
-from fossil.design.image_studies import image_studies, internal_study, operating_points, trials, variant_overrides
+from fossil.design.image_studies import (
+    image_studies,
+    internal_study,
+    operating_points,
+    scores_difficulty,
+    trained_datasets,
+    trials,
+    variant_overrides,
+)
 from fossil.design.models import Candidate
 from fossil.pipeline.files import RUN_FILES, existing, method_module
 
@@ -44,13 +52,12 @@ class ImageJobs:
     @property
     def trained(self) -> list[str]:
         """Data sets that something is trained on."""
-        return [self.dataset, *([self.external] if self.external and self.options.refit else [])]
+        return list(trained_datasets(self.config))
 
     @cached_property
     def scores_difficulty(self) -> bool:
         """Whether an ERM of each fold scores the difficulty of its training images."""
-        uses = any(METHODS[name].uses_difficulty for name in self.options.methods)
-        return self.options.difficulty_source == "frozen" and uses
+        return scores_difficulty(self.config)
 
     def dataset_of(self, study: str) -> str:
         """Return the data set of a study."""

@@ -85,18 +85,3 @@ class TableEntry(Entry):
     settings: dict[str, Any] = field(default_factory=dict)
     datasets: tuple[str, ...] = ()
     in_paper: bool = False
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table: its study, the start of its caption, its metrics, sentences below it, and the problems it is about.
-
-    ``printed`` says whether the paper's numbers of the study's rows stand beside it.
-    """
-
-    study: str
-    title: str
-    columns: tuple[str, ...]
-    notes: tuple[str, ...] = ()
-    problems: tuple[str, ...] = ()
-    printed: bool = True

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fossil.config.datasets import DATASETS, PHANTOMS, DatasetName
-from fossil.config.methods import METHODS
 from fossil.config.root import Config
 from fossil.design.comparisons import Block
 from fossil.design.image_studies import image_studies, internal_study, operating_points
@@ -64,18 +63,6 @@ class Experiment:
         """The image data sets: the one that is trained on, and the external one if any."""
         external = self.config.external_dataset
         return [self.config.image_dataset, *([] if external is None else [external])]
-
-    @property
-    def trained(self) -> list[DatasetName]:
-        """Image data sets that models are trained on."""
-        external = self.config.external_dataset
-        return [self.config.image_dataset, *([external] if external and self.config.images.refit else [])]
-
-    @property
-    def scores_difficulty(self) -> bool:
-        """Whether models score the difficulty of images before the methods are trained."""
-        images = self.config.images
-        return images.difficulty_source == "frozen" and any(METHODS[name].uses_difficulty for name in images.methods)
 
     @property
     def trained_on(self) -> str:

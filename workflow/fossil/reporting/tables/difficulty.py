@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from fossil.config.datasets import DATASETS, DatasetName
+from fossil.design.image_studies import scores_difficulty, trained_datasets
 from fossil.reporting.entries import TableEntry
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 def tables(experiment: Experiment) -> Iterator[TableEntry]:
     """Describe a table of each data set whose images are scored: by models of its own, or by those of another."""
     config = experiment.config
-    for dataset in experiment.trained if experiment.scores_difficulty else []:
+    for dataset in trained_datasets(config) if scores_difficulty(config) else []:
         yield _entry(
             experiment,
             name=f"difficulty-{dataset.replace('_', '-')}",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from fossil.design.candidates import described_search, searches, trials
+from fossil.design.candidates import described_search, searches
+from fossil.design.image_studies import trials
 from fossil.reporting.entries import TableEntry
 
 if TYPE_CHECKING:
