@@ -4,35 +4,27 @@ from __future__ import annotations
 
 import importlib
 import re
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 
 import fossil.reporting.figures
-from fossil.config.root import Config
+import fossil.reporting.tables
 from fossil.design.checks import load_config
-from fossil.design.comparisons import Block
-from fossil.design.image_studies import image_studies
-from fossil.design.synthetic_studies import studies
-from fossil.evaluation.external import TRANSFER_METRICS
-from fossil.evaluation.metrics import RUN_METRICS
+from fossil.evaluation.metrics import COLUMNS, METRICS
+from fossil.pipeline.command import as_json
 from fossil.reporting import registry
-from fossil.reporting.catalogue import tables
-from fossil.reporting.entries import FigureEntry, Table
+from fossil.reporting.entries import FigureEntry, TableEntry
 from fossil.reporting.experiment import Experiment
 from fossil.reporting.figures.imbalance_ratios import RatioOptions
 
-OF_IMAGES = ["final-tuning", "internal-regret", "external-validation"]
 SYNTHETIC = ["synthetic-results", "synthetic-main", "robustness-difficulty", "difficulty-defs", "sensitivity"]
 
 
-def blocks(config: Config) -> dict[str, list[Block]]:
-    return studies(config) | image_studies(config)
-
-
-def all_tables(**values: Any) -> dict[str, Table]:
-    config = load_config(values)
-    return tables(config, blocks(config))
+def all_tables(**values: Any) -> dict[str, TableEntry]:
+    return registry.tables(Experiment.of(load_config(values)))
 
 
 def all_figures(**values: Any) -> dict[str, FigureEntry]:
@@ -69,17 +61,43 @@ def test_figures_stand_in_the_order_of_sections_and_places_and_two_of_one_name_a
         registry.by_name([found[0], found[0]])
 
 
-def test_every_table_has_metrics_that_are_measured() -> None:
-    found = all_tables()
-    assert set(found) == {*SYNTHETIC, *OF_IMAGES} - {"sensitivity"}
+def test_every_module_of_tables_describes_one_whose_stage_takes_its_settings() -> None:
+    photographs = {"pad_ufes_20": {"root": "somewhere"}, "msld_v2": {"root": "elsewhere"}}
+    found = {**all_tables(datasets=photographs, images={"refit": True}), **all_tables()}
+    modules = registry.modules(fossil.reporting.tables)
+    assert {table.module for table in found.values()} == {module.__name__ for module in modules}
     for table in found.values():
-        assert set(table.columns) <= {*RUN_METRICS, *TRANSFER_METRICS}
+        if table.settings:
+            importlib.import_module(f"fossil.stages.{table.stage}").Settings.model_validate_json(
+                as_json(table.settings)
+            )
+
+
+def test_captions_of_tables_are_one_sentence() -> None:
+    for table in all_tables().values():
+        assert re.fullmatch(r"[A-Z][^\n]+\.", table.caption), table.name
+
+
+def test_tables_print_metrics_of_the_registry() -> None:
+    assert {name for columns in COLUMNS.values() for name in columns} <= set(METRICS)
+    for table in all_tables().values():
+        assert table.settings.get("columns", "images") in COLUMNS
+
+
+def test_the_planning_of_tables_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from fossil.config import Config; from fossil.reporting import registry;"
+        "from fossil.reporting.experiment import Experiment; registry.tables(Experiment.of(Config()));"
+        "print([name for name in ('torch', 'pandas', 'matplotlib', 'scipy', 'numpy') if name in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize("study", SYNTHETIC)
 def test_a_study_alone_has_its_own_tables_and_figures_and_those_of_images_and_theory(study: str) -> None:
     values = {"synthetic": {"studies": [study]}}
-    assert set(all_tables(**values)) <= {study, *OF_IMAGES}
+    assert {table.name for table in all_tables(**values).values() if table.section == "Synthetic study"} == {study}
     drawn = all_figures(**values)
     of_images = {"phantom-internal", "phantom-operating-point", "phantom_external-transfer"}
     assert {figure.study for figure in drawn.values()} == {study, "theory", *of_images, "phantom", "phantom_external"}

@@ -11,7 +11,8 @@ from fossil.config.root import Config
 from fossil.design.checks import load_config
 from fossil.design.image_studies import image_studies
 from fossil.design.synthetic_studies import studies
-from fossil.reporting.catalogue import tables
+from fossil.reporting.experiment import Experiment
+from fossil.reporting.registry import tables
 
 PHOTOGRAPHS = {"datasets": {"pad_ufes_20": {"root": "photographs"}}}
 PAPER_PROTOCOL = {
@@ -29,7 +30,7 @@ DIFFERS = "other protocol than the paper's: "
 
 def claimed(config: Config) -> dict[str, Any]:
     blocks = studies(config) | image_studies(config)
-    printed = {name: table.study for name, table in tables(config, blocks).items() if table.printed}
+    printed = {name: table.study for name, table in tables(Experiment(config, blocks)).items() if table.in_paper}
     return measured_tables(config, printed, blocks)
 
 

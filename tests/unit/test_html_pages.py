@@ -107,20 +107,20 @@ def test_what_a_template_would_fill_in_stands_in_the_overview_as_it_is() -> None
 def test_the_stage_writes_a_page_a_table_with_its_data_and_reads_the_records_that_are_there(tmp_path: Path) -> None:
     for name in ("tuning", "sensitivity"):
         TABLE.drop(columns="data").to_csv(tmp_path / f"{name}.csv", index=False)
-        (tmp_path / f"{name}.rst").write_text("A caption\nin two lines.")
     (tmp_path / "summary.md").write_text("# Summary\n")
     pd.DataFrame(columns=COLUMNS).to_csv(tmp_path / "claims.csv", index=False)
     write_json(tmp_path / "phantom/runs/erm-baseline/fold0-seed1/run.json", {"status": "ok"})
     settings = {
-        "titles": {"tuning": "tuning", "sensitivity": "sensitivity"},
-        "data": {"tuning": ["phantom"], "sensitivity": []},
+        "tables": {
+            "tuning": {"title": "tuning", "caption": "A caption.", "datasets": ["phantom"]},
+            "sensitivity": {"title": "sensitivity", "caption": "Another.", "datasets": []},
+        },
         "categories": {"Data": "folds"},
         "trainings": [{"folder": "phantom/runs", "names": ["erm-baseline"], "folds": 2, "seeds": [1]}],
     }
     write_pages.run(
         write_pages.Settings.model_validate(settings),
         tables=[tmp_path / "tuning.csv", tmp_path / "sensitivity.csv"],
-        captions=[tmp_path / "tuning.rst", tmp_path / "sensitivity.rst"],
         summary_page=tmp_path / "summary.md",
         ledger=tmp_path / "claims.csv",
         results=tmp_path,
@@ -128,5 +128,5 @@ def test_the_stage_writes_a_page_a_table_with_its_data_and_reads_the_records_tha
     )
     pages = {path.stem: path.read_text(encoding="utf-8") for path in (tmp_path / "pages").glob("*.html")}
     assert {name for name, page in pages.items() if "says nothing of patients" in page} == {"tuning"}
-    assert "<p>A caption in two lines.</p>" in pages["tuning"]
+    assert "<p>A caption.</p>" in pages["tuning"]
     assert shown(pages["runs"])["run"].tolist() == ["phantom/runs/erm-baseline/fold0-seed1"]

@@ -12,7 +12,6 @@ from fossil.design.checks import load_config
 from fossil.design.image_studies import image_studies
 from fossil.design.synthetic_studies import studies
 from fossil.reporting import registry
-from fossil.reporting.catalogue import tables as catalogue_tables
 from fossil.reporting.experiment import Experiment
 from fossil.reporting.paper import Picture, paper_document
 from fossil.reporting.study_facts import is_drawn, study_facts
@@ -22,7 +21,6 @@ from fossil.stages import typeset_paper, write_paper
 from tests.requirements import require_program
 from tests.workflow.study import REPOSITORY
 
-CAPTIONS = REPOSITORY / "workflow" / "report" / "captions"
 CONFIG = load_config({"images": {"refit": True}})
 BLOCKS = studies(CONFIG) | image_studies(CONFIG)
 PICTURES = [Picture(name, f"{name} & more_") for name in ("synthetic-raincloud", "theory", "dataset-phantom")]
@@ -89,19 +87,11 @@ def test_the_facts_name_data_seeds_folds_methods_and_phantoms() -> None:
     assert study_facts(Experiment.of(photographs))["Image data"].startswith("PAD-UFES-20, positive: MEL; 3 folds")
 
 
-def test_every_table_of_the_catalogue_has_a_caption_of_one_sentence() -> None:
-    made = {*catalogue_tables(CONFIG, BLOCKS), "sensitivity", "operating-point", "proxy-top3", "tuning"}
-    made |= {"dataset", "difficulty", "msld-statistics", "env"}
-    assert {path.stem for path in (CAPTIONS / "tables").glob("*.rst")} >= made
-    for path in CAPTIONS.rglob("*.rst"):
-        assert re.fullmatch(r"[A-Z][^\n]+\.\n", path.read_text(encoding="utf-8")), path
-
-
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
     """A folder of results with a small table of every name, figures, and the document."""
     folder = tmp_path / "results"
-    names = [*catalogue_tables(CONFIG, BLOCKS), "operating-point", "dataset-phantom", "difficulty-phantom", "env"]
+    names = list(registry.tables(Experiment.of(CONFIG)))
     for name in names:
         write_text(folder / "tables" / f"{name}.tex", small_table(name))
     write_text(folder / "claims.tex", r"\begin{longtable}{ll}\toprule A & B \\ \bottomrule\end{longtable}")

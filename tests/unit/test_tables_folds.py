@@ -13,9 +13,11 @@ import pytest
 from fossil.claims.reported import read_reported
 from fossil.config.statistics import Statistics
 from fossil.design.checks import load_config
-from fossil.design.image_studies import fold_ratio, image_studies
+from fossil.design.image_studies import fold_ratio
+from fossil.evaluation.metrics import COLUMNS
 from fossil.evaluation.statistics import compare
-from fossil.reporting.catalogue_images import image_tables
+from fossil.reporting.experiment import Experiment
+from fossil.reporting.registry import tables
 from fossil.reporting.tables._study import TESTED, study_table
 from tests.unit.table_runs import as_metrics, cells, compiles
 
@@ -28,10 +30,10 @@ P_SHOWN = ["wilcoxon", "wilcoxon_holm", "corrected_t", "corrected_t_holm"]
 def tabulated(name: str, images: dict[str, Any], datasets: dict[str, Any]) -> tuple[pd.DataFrame, str]:
     """A table of the catalogue with random metrics of 5 folds and 3 seeds, tested as the pipeline does."""
     config = load_config({"images": {"folds": 5, "seeds": [42, 77, 123], "difficulty_seed": 42, **images}} | datasets)
-    blocks = image_studies(config)
-    table = image_tables(config, blocks)[name]
-    shown = blocks[table.study]
-    metrics = random_metrics(table.study, [row.key for row in shown[0].rows], names=sorted({TESTED, *table.columns}))
+    experiment = Experiment.of(config)
+    table = tables(experiment)[name]
+    shown, columns = experiment.study(table.study), COLUMNS[table.settings["columns"]]
+    metrics = random_metrics(table.study, [row.key for row in shown[0].rows], names=sorted({TESTED, *columns}))
     statistics = compare(
         metrics,
         study=table.study,
@@ -44,9 +46,9 @@ def tabulated(name: str, images: dict[str, Any], datasets: dict[str, Any]) -> tu
         *(metrics, statistics, read_reported(REPORTED)),
         table=name,
         title=table.title,
-        blocks=shown if table.printed else [block.unprinted() for block in shown],
-        columns=table.columns,
-        notes=table.notes,
+        blocks=table.settings["blocks"],
+        columns=columns,
+        notes=table.settings["notes"],
         alpha=0.05,
     )
 

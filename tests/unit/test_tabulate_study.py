@@ -26,7 +26,7 @@ def test_the_stage_goes_from_files_to_table(tmp_path: Path) -> None:
     nothing_reported().to_csv(paths["printed"], index=False)
     record = tmp_path / "record.json"
     record.write_text(json.dumps({"missing_images": 3, "rows": 10}))
-    settings = {"table": "final-tuning", "title": "PAD-UFES-20: before tuning.", "columns": IMAGES, "alpha": 0.05}
+    settings = {"table": "final-tuning", "title": "PAD-UFES-20: before tuning.", "columns": "images", "alpha": 0.05}
     settings |= {"blocks": [images.model_dump(mode="json")], "notes": ["Minority images have 50% & more copies."]}
     tabulate_study.run(tabulate_study.Settings.model_validate(settings), **paths, descriptions=[record])
     tex = paths["tex"].read_text()
@@ -66,7 +66,7 @@ def note_below(records: dict[str, dict[str, Any]], folder: Path) -> str:
     descriptions = [folder / f"{name}.json" for name in records]
     for path, record in zip(descriptions, records.values(), strict=True):
         path.write_text(json.dumps(record))
-    settings = {"table": "t", "title": "T", "columns": SYNTHETIC, "notes": [], "alpha": 0.05} | {
+    settings = {"table": "t", "title": "T", "columns": "synthetic", "notes": [], "alpha": 0.05} | {
         "blocks": [each.model_dump(mode="json")]
     }
     tabulate_study.run(tabulate_study.Settings.model_validate(settings), **paths, descriptions=descriptions)
@@ -122,7 +122,7 @@ def test_a_scenario_may_be_called_like_a_number_or_like_nothing(name: str, tmp_p
     settings = {
         "table": "t",
         "title": "T",
-        "columns": SYNTHETIC,
+        "columns": "synthetic",
         "notes": [],
         "alpha": 0.05,
         "blocks": [each.model_dump(mode="json")],
