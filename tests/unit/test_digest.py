@@ -104,9 +104,14 @@ TRAINING = {*STACKED, "train_fold with erm"}
         ("methods/__init__.py", TRAINING),
         ("evaluation/__init__.py", {"collect_stacked"}),
         # Everything writes files.
-        ("files.py", {*TRAINING, "collect_stacked", "draw_phantom"}),
-        # What is set comes as settings; the runner and another stage are not imported.
+        ("runtime/files.py", {*TRAINING, "collect_stacked", "draw_phantom"}),
+        # The configuration counts where it is imported: the models of a training and of a method, and what all share.
+        ("config/strict.py", {*TRAINING, "collect_stacked", "draw_phantom"}),
+        ("config/image_training.py", {"train_fold with erm"}),
+        ("config/methods/focal.py", {"train_stacked with focal"}),
+        # The keys of the studies reach a stage as settings; the runner and another stage are not imported.
         ("config/studies.py", set()),
+        ("config/methods/__init__.py", TRAINING),
         ("__main__.py", set()),
         ("stages/make_manifest.py", set()),
         ("reporting/style.py", set()),
@@ -145,13 +150,26 @@ def test_order_of_the_modules_does_not_matter() -> None:
 def test_modules_that_count_are_the_named_ones_their_imports_and_their_packages() -> None:
     assert imported_modules("fossil.methods.curriculum") == {
         "fossil",
+        "fossil.config",
+        "fossil.config.methods",
+        "fossil.config.methods.base",
+        "fossil.config.methods.curriculum",
+        "fossil.config.methods.temperature",
+        "fossil.config.strict",
+        "fossil.hypergradient",
+        "fossil.hypergradient.problem",
         "fossil.likelihood",
         "fossil.methods",
         "fossil.methods.base",
         "fossil.methods.curriculum",
-        "fossil.hypergradient.problem",
         "fossil.schedules",
     }
+
+
+def test_importing_a_registry_counts_all_that_is_registered() -> None:
+    counted = imported_modules("fossil.config.root")
+    assert {f"fossil.config.methods.{name}" for name in ("erm", "static", "focal", "fossil_bilevel")} <= counted
+    assert not any(name.startswith("fossil.methods") for name in counted)
 
 
 def test_importing_configuration_and_digest_imports_neither_torch_nor_pandas() -> None:

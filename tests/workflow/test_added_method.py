@@ -1,4 +1,4 @@
-"""A method that is one new file and one new line of the registry, through the whole study."""
+"""A method that is two new files and no edit of another, through the whole study."""
 
 from __future__ import annotations
 
@@ -33,7 +33,14 @@ class Half(Method):
         return torch.full_like(batch.difficulty, 0.5)
 '''
 PARTS = ("synthetic", "images", "theory")
-LINE = '    "half": MethodEntry(target="fossil.methods.half:Half", label="One half"),\n'
+ENTRY = '''"""Weights of one half."""
+
+from __future__ import annotations
+
+from fossil.config.methods.base import MethodEntry
+
+METHODS = {"half": MethodEntry(target="fossil.methods.half:Half", label="One half", order=5)}
+'''
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +54,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     study = Study.create(tmp_path_factory.mktemp("added"), config=without_lists)
     package = study.root / "workflow" / "fossil"
     (package / "methods" / "half.py").write_text(FILE)
-    registry = package / "config" / "methods.py"
-    head, start, rest = registry.read_text().partition("METHODS: dict[str, MethodEntry] = {\n")
-    registry.write_text(head + start + LINE + rest)
+    (package / "config" / "methods" / "half.py").write_text(ENTRY)
     study.make(*PARTS)
     return study
 
@@ -96,7 +101,7 @@ def test_it_has_a_row_in_every_block_of_every_table(study: Study, name: str, blo
 
 @pytest.mark.parametrize("name", ["synthetic-raincloud", "imbalance-ratios", "padufes-tradeoff"])
 def test_it_is_named_in_every_figure_of_the_results(study: Study, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setitem(METHODS, "half", MethodEntry(target="fossil.methods.half:Half", label="One half"))
+    monkeypatch.setitem(METHODS, "half", MethodEntry(target="fossil.methods.half:Half", label="One half", order=5))
     entry = registry.figures(Experiment.of(load_config(study.config)))[name]
     metrics = {"synthetic-raincloud": "synthetic-results", "imbalance-ratios": "synthetic-main"}
     table = pd.read_parquet(study.root / f"results/metrics/{metrics.get(name, 'phantom-internal')}.parquet")
@@ -121,6 +126,6 @@ def test_changing_it_retrains_it_and_no_other_method(study: Study) -> None:
     path.write_text(FILE.replace("0.5", "0.25"))
     try:
         assert all("/half" in run for run in study.planned_runs(*PARTS))
-        assert len(study.planned_runs(*PARTS)) == 3  # one batch, two folds
+        assert len(study.planned_runs(*PARTS)) == 3  # one job group, two folds
     finally:
         path.write_text(FILE)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-from fossil.config.methods.fossil import FossilOptions
-from fossil.config.methods.temperature import TemperatureOptions
+if TYPE_CHECKING:
+    from fossil.config.methods.fossil import FossilOptions
+    from fossil.config.methods.temperature import TemperatureOptions
 
 
 def temperature(fraction: float, options: TemperatureOptions) -> float:
