@@ -18,7 +18,7 @@ def difficulty(logits: Tensor, targets: Tensor, *, proxy: Proxy) -> Tensor:
     Parameters
     ----------
     logits : Tensor, shape (..., n, c)
-        One logit (binary) or one a class.
+        One logit (binary) or one per class.
     targets : Tensor, shape (..., n)
         Class indices; only the loss proxy looks at them.
     proxy : {"softmax", "entropy", "loss", "unscaled_loss"}
@@ -34,7 +34,7 @@ def difficulty(logits: Tensor, targets: Tensor, *, proxy: Proxy) -> Tensor:
 
 
 def stages(scores: Tensor, *, count: int = 3) -> Tensor:
-    """Give each sample its stage, from 0 (easy) to count - 1, by quantiles over the last axis."""
+    """Return each sample's stage, from 0 (easy) to count - 1, by quantiles over the last axis."""
     return stage_of(scores, stage_thresholds(scores, [stage / count for stage in range(1, count)]))
 
 
@@ -45,11 +45,11 @@ def stage_thresholds(scores: Tensor, quantiles: Sequence[float]) -> Tensor:
 
 
 def stage_of(scores: Tensor, thresholds: Tensor) -> Tensor:
-    """How many of the thresholds, shape (..., s), each score is above: from 0 to s, shape (..., n)."""
-    found = torch.zeros(scores.shape, dtype=torch.int64, device=scores.device)
+    """Count the thresholds, shape (..., s), that each score is above: from 0 to s, shape (..., n)."""
+    stage = torch.zeros(scores.shape, dtype=torch.int64, device=scores.device)
     for threshold in thresholds.unbind(-1):
-        found += scores > threshold.unsqueeze(-1)
-    return found
+        stage += scores > threshold.unsqueeze(-1)
+    return stage
 
 
 def _softmax(logits: Tensor, _: Tensor) -> Tensor:

@@ -8,12 +8,12 @@ from torch.nn import functional
 
 
 def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
-    """Per-sample cross-entropy in nats.
+    """Compute the cross-entropy of each sample in nats.
 
     Parameters
     ----------
     logits : Tensor, shape (..., n, c)
-        c = 1 is a binary problem with one logit for class 1; c >= 2 one logit a class.
+        c = 1 is a binary problem with one logit for class 1; c >= 2 one logit per class.
     targets : Tensor, shape (..., n)
         Class indices.
 
@@ -32,12 +32,12 @@ def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
 
 
 def class_log_probabilities(logits: Tensor) -> Tensor:
-    """Logarithms of the class probabilities, shape (..., n, K), from logits of shape (..., n, 1) or (..., n, K)."""
+    """Compute log class probabilities, shape (..., n, K), from logits of shape (..., n, 1) or (..., n, K)."""
     if logits.shape[-1] == 1:
         return torch.cat([functional.logsigmoid(-logits), functional.logsigmoid(logits)], dim=-1)
     return functional.log_softmax(logits, dim=-1)
 
 
 def at_least_float32(values: Tensor) -> Tensor:
-    """Half precision raised to float32; other types as they are."""
+    """Convert half precision to float32, and leave other types as they are."""
     return values.float() if values.dtype in (torch.bfloat16, torch.float16) else values

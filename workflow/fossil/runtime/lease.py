@@ -34,7 +34,7 @@ class Lease:
     lock: FileLock
 
     def release(self) -> None:
-        """Give the device back."""
+        """Release the device."""
         self.lock.release()
 
 

@@ -48,7 +48,7 @@ def run(
     """
     table, pixels = load_images(manifest=manifest, images=images)
     device = prepare_device(settings.training.accelerator, threads=settings.training.threads)
-    shown = torch.from_numpy(np.array(pixels)).to(device)
+    images_on_device = torch.from_numpy(np.array(pixels)).to(device)
     everything = torch.arange(len(table), device=device)
     parts, failed = [], []
     trainings = zip(settings.runs, models, model_records, strict=True)
@@ -60,9 +60,12 @@ def run(
             failed.append(key)
             continue
         trained, inputs = load_trained(settings.training.backbone, model)
-        logits = predict_logits(trained.to(device, memory_format=torch.channels_last), inputs, shown, everything)
-        found = {"image_id": table["image_id"], "target": table["label"]}
-        parts.append(pd.DataFrame({**key, **found, "probability": logits.squeeze(-1).sigmoid().cpu().numpy()}))
+        logits = predict_logits(
+            trained.to(device, memory_format=torch.channels_last), inputs, images_on_device, everything
+        )
+        probability = logits.squeeze(-1).sigmoid().cpu().numpy()
+        of_image = {"image_id": table["image_id"], "target": table["label"], "probability": probability}
+        parts.append(pd.DataFrame({**key, **of_image}))
     columns = ["fold", "seed", "image_id", "target", "probability"]
     write_parquet(predictions, pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns))
     return {"device": device_name(device), "failed": failed}

@@ -57,13 +57,13 @@ def run(
     device = prepare_device(settings.training.accelerator, threads=settings.training.threads)
     trained, inputs = load_trained(settings.training.backbone, model)
     trained = trained.to(device, memory_format=torch.channels_last)
-    shown = torch.from_numpy(np.array(pixels[rows])).to(device)
-    logits = predict_logits(trained, inputs, shown, torch.arange(len(rows), device=device))
+    images_on_device = torch.from_numpy(np.array(pixels[rows])).to(device)
+    logits = predict_logits(trained, inputs, images_on_device, torch.arange(len(rows), device=device))
     targets = torch.tensor(table["label"].to_numpy()[rows], device=device)
     d = difficulty(logits, targets, proxy=settings.proxy).cpu()
     if not d.isfinite().all():
         raise ScoringError(f"the scores of {model} are not finite")
-    found = pd.DataFrame(
+    table_of_scores = pd.DataFrame(
         {
             "image_id": table["image_id"].iloc[rows].to_numpy(),
             "difficulty": d.double(),
@@ -71,8 +71,8 @@ def run(
             "probability": logits.squeeze(-1).sigmoid().cpu().double(),
         }
     )
-    write_parquet(scores, found)
-    return {"device": device_name(device), **_agreement(table.iloc[rows], found)}
+    write_parquet(scores, table_of_scores)
+    return {"device": device_name(device), **_agreement(table.iloc[rows], table_of_scores)}
 
 
 def _training_rows(table: pd.DataFrame, folds: list[Path], fold: int) -> np.ndarray:

@@ -58,7 +58,7 @@ def run(
 
     The options of a file ``tuned`` (JSON, from ``select_options``) are laid over those of the method. A loss that is
     not finite ends the run as failed: its predictions are empty and the record says why. With a path for a checkpoint,
-    a run that was stopped or killed goes on from where it was; the file is gone once all is written. Its hash of the
+    a stopped or killed run resumes from there; the file is deleted once all is written. Its hash of the
     images is that of their description, where there is one. Below a folder for events, the epochs are also written for
     TensorBoard.
     """
@@ -103,7 +103,7 @@ def run(
 
 
 def _checkpoint(path: Path, settings: Settings, code: str, read: Sequence[Path]) -> Checkpoint:
-    """Say where the training's state is kept, and what its result depends on."""
+    """Return where the training's state is kept, with all that its result depends on."""
     identity = {"settings": settings.model_dump(mode="json"), "code": code, "data": [sha256(file) for file in read]}
     return Checkpoint(path, identity)
 

@@ -47,19 +47,19 @@ def run(settings: Settings, *, problems: list[Path], predictions: Path, history:
     prepare_device("cpu", threads=1)
     trainer = _Trainer(settings, {path.stem: path for path in problems})
     stacks = trainer.stacks()
-    found: dict[int, tuple[pd.DataFrame, pd.DataFrame]] = {}
+    trained: dict[int, tuple[pd.DataFrame, pd.DataFrame]] = {}
     failed: list[dict[str, Any]] = []
     start = time.perf_counter()
     for stack in progress(stacks, description=f"train_stacked {settings.job_group}", total=len(stacks)):
         for config, data, result in trainer.train(stack):
             keys = {"scenario": config.scenario, "method": config.method, "variant": config.variant}
             tables = _predictions(data, result, settings.seeds, keys), _history(result, settings.seeds, keys)
-            found[settings.runs.index(config)] = tables
+            trained[settings.runs.index(config)] = tables
             for place, epoch in result.failed.items():
                 failed.append({**keys, "seed": settings.seeds[place], "reason": f"loss not finite in epoch {epoch}"})
                 logger.warning("failed: %s", failed[-1])
     seconds = time.perf_counter() - start
-    tables = zip(*(found[place] for place in range(len(settings.runs))), strict=True)
+    tables = zip(*(trained[place] for place in range(len(settings.runs))), strict=True)
     for path, parts in zip((predictions, history), tables, strict=True):
         write_parquet(path, pd.concat(parts, ignore_index=True))
     return {"training_seconds": round(seconds, 3), "stacks": len(stacks), "failed": failed}
@@ -75,7 +75,7 @@ class _Trainer:
         self._scores = cache(self._score)
 
     def stacks(self) -> list[list[RunConfig]]:
-        """Put runs that can be trained as one stack together, as many as fit the processor's cache."""
+        """Group runs that can be trained as one stack, as many as fit the processor's cache."""
         alike: dict[str, list[RunConfig]] = {}
         for config in self._settings.runs:
             shares = can_share(method_class(config.target))

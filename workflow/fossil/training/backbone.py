@@ -126,7 +126,7 @@ def require_fit(name: str, tensors: Mapping[str, Tensor], *, where: Path | str) 
 
 
 def say_unknown(name: str) -> str:
-    """Say that timm does not know a name, and which ones are similar."""
+    """Return the message that timm does not know a name, with similar names."""
     similar = difflib.get_close_matches(name, [*timm.list_models(), *timm.list_pretrained()], n=4)
     hint = f"; similar names: {', '.join(similar)}" if similar else ""
     return f"images.training.backbone: timm {timm.__version__} has no {name!r}{hint}"
@@ -142,13 +142,13 @@ def _create(name: str) -> nn.Module:
 def _fit(model: nn.Module, tensors: Mapping[str, Tensor], *, where: Path | str) -> None:
     """Load all tensors but those of the classifiers."""
     named = model.pretrained_cfg.get("classifier") or ()
-    own = {named} if isinstance(named, str) else set(named)
-    kept = {name: tensor for name, tensor in tensors.items() if name.rpartition(".")[0] not in own}
+    classifiers = {named} if isinstance(named, str) else set(named)
+    kept = {name: tensor for name, tensor in tensors.items() if name.rpartition(".")[0] not in classifiers}
     try:
         missing, unexpected = model.load_state_dict(kept, strict=False)
     except RuntimeError as error:
         raise BackboneError(f"{where}: {error}") from None
-    missing = [name for name in missing if name.rpartition(".")[0] not in own]
+    missing = [name for name in missing if name.rpartition(".")[0] not in classifiers]
     unexpected = [name for name in unexpected if not name.endswith("num_batches_tracked")]
     if missing or unexpected:
         raise BackboneError(f"{where}: tensors missing {missing[:5]}, not expected {unexpected[:5]}")

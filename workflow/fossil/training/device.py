@@ -66,14 +66,14 @@ def prepare_device(accelerator: Literal["auto", "cpu", "cuda"], *, threads: int)
 
 
 def device_identity(device: torch.device) -> dict[str, Any]:
-    """Say all of this machine that the bits of a result depend on; JSON-native."""
+    """Return all of this machine that the bits of a result depend on; JSON-native."""
     packages = {name: version(name) for name in ("kornia", "numpy", "timm", "torch")}
     instructions = torch.backends.cpu.get_cpu_capability()
     return {"device": [device.type, device_name(device), instructions], "threads": torch.get_num_threads(), **packages}
 
 
 def device_name(device: torch.device) -> str:
-    """Name of the device for a run's record, with the card's model."""
+    """Return the device's name for a run's record, with the card's model."""
     return torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
 
 
@@ -83,7 +83,7 @@ def method_generator(seed: int) -> torch.Generator:
 
 
 def batch_too_large(asked: int, *, step: Callable[[int], object], rows: int) -> BatchTooLargeError:
-    """Try smaller batches until a step fits, and make the error that says so.
+    """Try smaller batches until a step fits, and return the error that says so.
 
     Parameters
     ----------
@@ -105,12 +105,12 @@ def batch_too_large(asked: int, *, step: Callable[[int], object], rows: int) -> 
 
 def smaller_sizes(size: int) -> list[int]:
     """Halves of a batch size, in multiples of 8 from 8 on, down to 2, which batch normalisation needs at least."""
-    found = []
+    sizes = []
     while size > _TWO:
         size = max(size // 2, _TWO)
         size -= size % _EIGHT if size >= _EIGHT else 0
-        found.append(size)
-    return found
+        sizes.append(size)
+    return sizes
 
 
 def _fits(step: Callable[[int], object], size: int) -> bool:

@@ -15,7 +15,7 @@ class EventsError(RuntimeError):
 
 @contextmanager
 def event_watcher(folder: Path | None) -> Iterator[EpochWatcher | None]:
-    """Give what writes each number of an epoch to an event file in a folder; None for no folder.
+    """Yield a watcher that writes each number of an epoch to an event file in a folder; None for no folder.
 
     Raises
     ------
@@ -34,8 +34,8 @@ def event_watcher(folder: Path | None) -> Iterator[EpochWatcher | None]:
         ) from error
     with SummaryWriter(str(folder)) as writer:
 
-        def watch(epoch: int, found: dict[str, float]) -> None:
-            for name, value in found.items():
+        def watch(epoch: int, numbers: dict[str, float]) -> None:
+            for name, value in numbers.items():
                 writer.add_scalar(name, value, epoch)
             writer.flush()
 

@@ -18,7 +18,7 @@ _QUANTILES = (0.05, 0.5, 0.95)
 
 
 def effective_sample_size(weights: Tensor) -> Tensor:
-    """Kish's N_eff = (sum w)^2 / sum w^2 over the last axis; 0 where every weight is 0."""
+    """Compute Kish's N_eff = (sum w)^2 / sum w^2 over the last axis; 0 where every weight is 0."""
     tiny = torch.finfo(weights.dtype).tiny
     relative = weights / weights.amax(-1, keepdim=True).clamp_min(tiny)  # squares of tiny weights would vanish
     return relative.sum(-1).square() / relative.square().sum(-1).clamp_min(tiny)
@@ -61,7 +61,7 @@ def summarise_epoch(
 
 
 def _weights_by_third(weights: Tensor, difficulty: Tensor, targets: Tensor) -> dict[str, Tensor]:
-    """Mean weights of the easiest, middle and hardest third of each class; NaN for a third without any.
+    """Compute mean weights of the easiest, middle and hardest third of each class; NaN for a third without any.
 
     Samples of equal difficulty stand in the order of the table.
     """
@@ -69,29 +69,29 @@ def _weights_by_third(weights: Tensor, difficulty: Tensor, targets: Tensor) -> d
     order = (relative + 2 * targets).argsort(dim=-1, stable=True)  # by class, then by difficulty
     sums = torch.nn.functional.pad(weights.gather(-1, order).cumsum(-1), (1, 0))
     negatives = (targets == 0).sum(-1, keepdim=True)
-    found = {}
+    means = {}
     for label, first, count in ((0, 0 * negatives, negatives), (1, negatives, targets.shape[-1] - negatives)):
         for third in (1, 2, 3):
             start, end = (first + count * k // 3 for k in (third - 1, third))
             total = sums.gather(-1, end) - sums.gather(-1, start)
-            found[f"weight_class{label}_difficulty{third}"] = (total / (end - start)).squeeze(-1)
-    return found
+            means[f"weight_class{label}_difficulty{third}"] = (total / (end - start)).squeeze(-1)
+    return means
 
 
 def class_quantiles(weights: Tensor, targets: Tensor) -> dict[str, Tensor]:
-    """Quantiles of the weights of each class, from two tensors of shape (n,); NaN for a class that does not occur."""
-    found = {}
+    """Compute quantiles of the weights of each class, from two tensors of shape (n,); NaN for an absent class."""
+    quantiles = {}
     for label in (0, 1):
-        own = weights[targets == label].double()
-        levels = own.new_tensor(_QUANTILES)
-        values = torch.quantile(own, levels) if len(own) else torch.full_like(levels, torch.nan)
+        members = weights[targets == label].double()
+        levels = members.new_tensor(_QUANTILES)
+        values = torch.quantile(members, levels) if len(members) else torch.full_like(levels, torch.nan)
         for level, value in zip(_QUANTILES, values, strict=True):
-            found[f"weight_q{round(100 * level):02d}_class{label}"] = value
-    return found
+            quantiles[f"weight_q{round(100 * level):02d}_class{label}"] = value
+    return quantiles
 
 
 def validation_metrics(logits: Tensor, targets: Tensor) -> dict[str, float]:
-    """AUC and balanced accuracy of logits of shape (m, 1); NaN where one class is all there is."""
+    """Compute AUC and balanced accuracy of logits of shape (m, 1); NaN where only one class occurs."""
     probabilities = logits.squeeze(-1).double().sigmoid().cpu().numpy()
     positive = (targets == 1).cpu().numpy()
     if not positive.any() or positive.all():
@@ -104,18 +104,18 @@ def validation_metrics(logits: Tensor, targets: Tensor) -> dict[str, float]:
 
 
 def regret_so_far(losses: Sequence[float]) -> float:
-    """f_t - min_{s <= t} f_s of the last of some validation losses: its distance to the best so far."""
+    """Compute f_t - min_{s <= t} f_s of the last of some validation losses: its distance to the best so far."""
     return losses[-1] - min(losses)
 
 
 def start_measuring(device: torch.device) -> None:
-    """Forget the peak of memory on a GPU; that of a process on a CPU cannot be forgotten."""
+    """Reset the peak memory of a GPU; that of a process on a CPU cannot be reset."""
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
 
 
 def speed(images: int, seconds: float, device: torch.device) -> dict[str, float]:
-    """Images a second, and the most memory that tensors took on the GPU, or this process on a CPU so far, in MB."""
+    """Compute images per second and the peak memory in MB: of tensors on a GPU, of this process on a CPU."""
     if device.type == "cuda":
         most = torch.cuda.max_memory_allocated(device)
     else:
@@ -124,11 +124,11 @@ def speed(images: int, seconds: float, device: torch.device) -> dict[str, float]
     return {"images_per_second": images / seconds, "peak_memory_mb": most / 1e6}
 
 
-def epoch_line(epoch: int, epochs: int, found: Mapping[str, float], speed: Mapping[str, float]) -> str:
-    """Say in one line how an epoch went; epochs count from 0, as in the history."""
+def epoch_line(epoch: int, epochs: int, summary: Mapping[str, float], speed: Mapping[str, float]) -> str:
+    """Format an epoch in one line; epochs count from 0, as in the history."""
     return (
-        f"epoch {epoch} (0 to {epochs - 1}): train loss {found['train_loss']:.4f}, "
-        f"weighted {found['weighted_train_loss']:.4f}, validation loss {found['validation_loss']:.4f}, "
-        f"AUC {found['validation_auc']:.3f}, balanced accuracy {found['validation_balanced_accuracy']:.3f}, "
+        f"epoch {epoch} (0 to {epochs - 1}): train loss {summary['train_loss']:.4f}, "
+        f"weighted {summary['weighted_train_loss']:.4f}, validation loss {summary['validation_loss']:.4f}, "
+        f"AUC {summary['validation_auc']:.3f}, balanced accuracy {summary['validation_balanced_accuracy']:.3f}, "
         f"{speed['images_per_second']:.0f} images/s"
     )

@@ -19,7 +19,7 @@ from fossil.hypergradient.problem import Vector
 
 
 def matmul(left: Tensor, right: Tensor, into: Tensor) -> None:
-    """Multiply two stacks of matrices into a third; what is not finite is left for the training loop to find."""
+    """Multiply two stacks of matrices into a third; the training loop checks what is not finite."""
     with np.errstate(invalid="ignore", over="ignore"):
         np.matmul(left.numpy(), right.numpy(), out=into.numpy())
 
@@ -39,9 +39,8 @@ class Workspace:
         key = (name, place, shape)
         if key not in self._arrays:
             self._arrays[key] = torch.empty(shape, dtype=left.dtype)
-        found = self._arrays[key]
-        matmul(left, right, found)
-        return found
+        matmul(left, right, self._arrays[key])
+        return self._arrays[key]
 
 
 class StackedPerceptron:
@@ -81,7 +80,7 @@ class StackedPerceptron:
         return forward(self._parameters, inputs, self._workspace)
 
     def backward(self, inputs: Tensor, outputs: Sequence[Tensor], logit_grad: Tensor) -> None:
-        """Put the gradient by the parameters into ``flat.grad``; arguments as of ``backward``."""
+        """Write the gradient by the parameters into ``flat.grad``; arguments as of ``backward``."""
         backward(self._parameters, inputs, outputs, logit_grad, self._workspace, into=self._gradients)
 
     def _views(self, flat: Tensor) -> list[Tensor]:
@@ -129,23 +128,23 @@ def backward(
     *,
     into: Sequence[Tensor] | None = None,
 ) -> Vector:
-    """Gradient by the parameters of a sum over samples whose derivatives by the logits are known.
+    """Compute the gradient by the parameters of a sum over samples from its derivatives by the logits.
 
     Parameters
     ----------
     inputs : Tensor, shape (M, n, features)
     outputs : sequence of Tensor
-        What ``forward`` gave.
+        What ``forward`` returned.
     logit_grad : Tensor, shape (M, n, 1)
         Derivative of the sum by each logit.
     into : sequence of Tensor, or None
         Where to put the gradient; None for new tensors.
     """
     gradient = [torch.empty_like(parameter) for parameter in parameters] if into is None else into
-    for place, slope in enumerate(passed_back(parameters, outputs, logit_grad, workspace)):
+    for place, layer_grad in enumerate(passed_back(parameters, outputs, logit_grad, workspace)):
         below = outputs[place - 1] if place else inputs
-        matmul(below.mT, slope, gradient[2 * place])
-        torch.sum(slope, 1, keepdim=True, out=gradient[2 * place + 1])
+        matmul(below.mT, layer_grad, gradient[2 * place])
+        torch.sum(layer_grad, 1, keepdim=True, out=gradient[2 * place + 1])
     return tuple(gradient)
 
 
@@ -153,13 +152,13 @@ def passed_back(
     parameters: Sequence[Tensor], outputs: Sequence[Tensor], logit_grad: Tensor, workspace: Workspace
 ) -> list[Tensor]:
     """Differentiate by what each layer gives before its ReLU, shape (M, n, width), from derivatives by the logits."""
-    found = [logit_grad]
+    layer_grads = [logit_grad]
     for place in reversed(range(1, len(outputs))):
         weight = parameters[2 * place].mT
-        outer = found[0].shape[-1] == 1
-        passed = found[0] * weight if outer else workspace.product(found[0], weight, "logit_grad", place)
-        found.insert(0, torch.ops.aten.threshold_backward(passed, outputs[place - 1], 0))
-    return found
+        outer = layer_grads[0].shape[-1] == 1
+        passed = layer_grads[0] * weight if outer else workspace.product(layer_grads[0], weight, "logit_grad", place)
+        layer_grads.insert(0, torch.ops.aten.threshold_backward(passed, outputs[place - 1], 0))
+    return layer_grads
 
 
 def logits_changes(
@@ -176,7 +175,7 @@ def logits_changes(
     Parameters
     ----------
     outputs : sequence of Tensor
-        What ``forward`` gave.
+        What ``forward`` returned.
     tangent : sequence of Tensor
         The direction, of the parameters' shapes.
 

@@ -12,7 +12,7 @@ from fossil.training.perceptron import Workspace, backward, forward, logits_chan
 
 
 def cross_entropy_forms(parameters: Vector, inputs: Tensor, targets: Tensor, workspace: Workspace) -> ClosedForms:
-    """Find the derivatives of the cross-entropy of each sample by the parameters.
+    """Compute the derivatives of the cross-entropy of each sample by the parameters.
 
     Parameters
     ----------
@@ -57,16 +57,16 @@ def _hessian_product(
     """
     changes = logits_changes(parameters, inputs, outputs, direction, workspace)
     grad_change = hess_diag * changes[-1]
-    found: list[Tensor] = []
+    products: list[Tensor] = []
     for place in reversed(range(len(outputs))):
         below = outputs[place - 1] if place else inputs
         by_weight = torch.empty_like(parameters[2 * place])
         matmul(below.mT, grad_change, by_weight)
         if place:
             by_weight += workspace.product(changes[place - 1].mT, layer_grads[place], "by weight", place)
-        found += [grad_change.sum(1, keepdim=True), by_weight]
+        products += [grad_change.sum(1, keepdim=True), by_weight]
         if place:
-            passed = workspace.product(grad_change, parameters[2 * place].mT, "slope change", place)
-            passed += workspace.product(layer_grads[place], direction[2 * place].mT, "slope by weight", place)
+            passed = workspace.product(grad_change, parameters[2 * place].mT, "grad change", place)
+            passed += workspace.product(layer_grads[place], direction[2 * place].mT, "grad by weight", place)
             grad_change = torch.ops.aten.threshold_backward(passed, below, 0)
-    return tuple(reversed(found))
+    return tuple(reversed(products))

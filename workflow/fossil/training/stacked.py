@@ -1,4 +1,4 @@
-"""Many small models trained at once: one multilayer perceptron a seed, stacked along a leading axis.
+"""Many small models trained at once: one multilayer perceptron per seed, stacked along a leading axis.
 
 Products go through the models one by one, every optimiser step is elementwise, and each model has a random generator of
 its own, so model k of a stack is, up to rounding, the model that its seed would give alone. Training amplifies that: in
@@ -29,7 +29,7 @@ from fossil.training.perceptron_curvature import cross_entropy_forms
 
 @dataclass(frozen=True)
 class StackedResult:
-    """What M models ended with.
+    """The trained stack of M models.
 
     Attributes
     ----------
@@ -49,12 +49,12 @@ class StackedResult:
     failed: dict[int, int]
 
     def part(self, place: int, *, of: int) -> StackedResult:
-        """Predictions, epochs and failures of one of so many equal parts of the stack; the model stays whole."""
+        """Return predictions, epochs and failures of one of so many equal parts of the stack; the model stays whole."""
         size = len(self.probabilities) // of
-        own = slice(place * size, (place + 1) * size)
-        history = [{key: value[own] for key, value in epoch.items()} for epoch in self.history]
-        failed = {k - own.start: epoch for k, epoch in self.failed.items() if own.start <= k < own.stop}
-        return StackedResult(self.model, self.probabilities[own], history, failed)
+        models = slice(place * size, (place + 1) * size)
+        history = [{key: value[models] for key, value in epoch.items()} for epoch in self.history]
+        failed = {k - models.start: epoch for k, epoch in self.failed.items() if models.start <= k < models.stop}
+        return StackedResult(self.model, self.probabilities[models], history, failed)
 
 
 def train_stacked(
@@ -67,7 +67,7 @@ def train_stacked(
     difficulty: Tensor | None = None,
     epochs: Callable[[range], Iterable[int]] = iter,
 ) -> StackedResult:
-    """Train one model a seed, all together.
+    """Train one model per seed, all together.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def train_stacked(
 
 
 def score_training_samples(model: StackedPerceptron, data: Sequence[SyntheticData], *, proxy: Proxy) -> Tensor:
-    """Difficulty of each model's own training samples, shape (M, n)."""
+    """Score each model's own training samples, shape (M, n)."""
     train = _stack([item.train for item in data], model.parameters()[0].dtype)
     return score(model(train.inputs), train.targets, proxy=proxy)
 
@@ -175,7 +175,7 @@ class _Run:
         )
 
     def _parts(self, parameters: Vector, split: _StackedSplit) -> list[Chunk]:
-        """Put samples into parts whose arrays fit the processor's cache."""
+        """Split samples into parts whose arrays fit the processor's cache."""
         rows = [tensor.split(_ROWS_OF_A_PART, dim=1) for tensor in (split.inputs, split.targets, split.index)]
         return [self._part(parameters, *tensors) for tensors in zip(*rows, strict=True)]
 
@@ -236,10 +236,10 @@ class _Run:
             count = self.validation.targets.shape[-1]
             chosen = torch.stack([torch.randint(count, (size,), generator=g) for g in self.method_generators])
             models = torch.arange(len(chosen)).unsqueeze(-1)
-            shown, targets = self.validation.inputs[models, chosen], self.validation.targets[models, chosen]
-            found = forward(at, shown, self.workspace)
-            errors = (found[-1].sigmoid() - targets.unsqueeze(-1)) / size
-            return cross_entropy(found[-1], targets).mean(-1), backward(at, shown, found, errors, self.workspace)
+            inputs, targets = self.validation.inputs[models, chosen], self.validation.targets[models, chosen]
+            outputs = forward(at, inputs, self.workspace)
+            errors = (outputs[-1].sigmoid() - targets.unsqueeze(-1)) / size
+            return cross_entropy(outputs[-1], targets).mean(-1), backward(at, inputs, outputs, errors, self.workspace)
 
         rate = self.optimiser.param_groups[0]["lr"]
         return Lookahead(parameters, rate, gradient, derivative, validation_gradient)
