@@ -79,7 +79,9 @@ def judge_numbers(reported: pd.DataFrame, evidence: Evidence) -> pd.DataFrame:
 
 
 def _judge(entry: dict[str, str], evidence: Evidence) -> dict[str, Any]:
-    cell = {key: entry[key] for key in ("table", "line", "imbalance_ratio", "method", "variant", "metric")}
+    cell: dict[str, Any] = {
+        key: entry[key] for key in ("table", "line", "imbalance_ratio", "method", "variant", "metric")
+    }
     cell |= {"reported": entry["mean"], "reported_std": entry["std"], "verdict": NOT_RUN, "n": 0}
     if reason := evidence.why_not(entry["table"]):
         return cell | {"how": reason}

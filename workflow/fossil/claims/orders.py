@@ -118,10 +118,10 @@ class SmallerGap(Strict):
         """Test the paper's own numbers."""
         gaps = []
         for table, ratio, row, other in self._places():
-            cells = [paper.cell(table, ratio, self.metric, one) for one in (row, other)]
-            if not all(cells):
+            first, second = (paper.cell(table, ratio, self.metric, name) for name in (row, other))
+            if not first or not second:
                 return Answer(CANNOT_TELL, "")
-            gaps.append(cells[0].mean - cells[1].mean)
+            gaps.append(first.mean - second.mean)
         smaller = CONSISTENT if gaps[0] < gaps[1] else CONTRADICTED
         verdict = CANNOT_TELL if abs(gaps[0] - gaps[1]) < _EQUAL else smaller
         return Answer(verdict, f"{gaps[0]:+.3f} against {gaps[1]:+.3f} in print")

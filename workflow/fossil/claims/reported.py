@@ -69,7 +69,7 @@ class Paper:
     """
 
     def __init__(self, reported: pd.DataFrame) -> None:
-        self.cells = {
+        self.cells: dict[tuple[str, ...], ReportedMean] = {
             (one["table"], one["imbalance_ratio"], one["metric"], one["method"], one["variant"]): ReportedMean(
                 mean=reported_number(one["mean"]),
                 std=reported_number(one["std"]),
@@ -82,7 +82,7 @@ class Paper:
 
     def rows(self, table: str, ratio: str, metric: str) -> dict[RowName, ReportedMean]:
         """Return every row of a table that prints a metric, in the order of the paper."""
-        return {key[3:]: cell for key, cell in self.cells.items() if key[:3] == (table, ratio, metric)}
+        return {(key[3], key[4]): cell for key, cell in self.cells.items() if key[:3] == (table, ratio, metric)}
 
     def cell(self, table: str, ratio: str, metric: str, row: RowName) -> ReportedMean | None:
         """Return one cell; None where the paper leaves it out."""

@@ -19,7 +19,7 @@ from fossil.claims.reported import PAPER_LEVEL, Paper, ReportedMean
 from fossil.claims.verdicts import CONSISTENT, EMPTY, INCONSISTENT
 from fossil.config.strict import Strict
 
-RowKey = tuple[str, str, str, str]
+RowKey = tuple[str, ...]
 """Table, imbalance ratio, method and variant."""
 
 

@@ -49,11 +49,11 @@ class Bilevel:
     ridge: float = RIDGE
 
     def coefficients(self, weights: Array, penalties: Array) -> Array:
-        """w_i (1 - lambda_i 1{i in A}), shape (n,)."""
+        """Compute w_i (1 - lambda_i 1{i in A}), shape (n,)."""
         return weights * (1 - penalties * self.is_augmented)
 
     def solve(self, coefficients: Array) -> Array:
-        """theta* of sum_i c_i l_i + ridge |theta|^2 / 2, shape (p,), by Newton's method with step halving."""
+        """Compute theta* of sum_i c_i l_i + ridge |theta|^2 / 2, shape (p,), by Newton's method with step halving."""
         theta = np.zeros(self.train.shape[1])
         for _ in range(50):
             chance = expit(-self.train @ theta)
@@ -72,13 +72,13 @@ class Bilevel:
         return float(coefficients @ np.logaddexp(0, -self.train @ theta) + self.ridge * theta @ theta / 2)
 
     def upper(self, weights: Array, penalties: Array | None = None) -> float:
-        """F(w, lambda): mean validation loss at theta*."""
+        """Compute F(w, lambda): mean validation loss at theta*."""
         none = np.zeros(len(self.train))
         theta = self.solve(self.coefficients(weights, none if penalties is None else penalties))
         return float(np.logaddexp(0, -self.validation @ theta).mean())
 
     def sensitivities(self, coefficients: Array, at: Array | None = None) -> Array:
-        """<H^-1 grad L_val, grad l_i> at theta*, or elsewhere, shape (n,), with the training's products and solver."""
+        """Compute <H^-1 grad L_val, grad l_i>, shape (n,), at theta* or elsewhere, as the training does."""
         train, validation, factors = (torch.from_numpy(part) for part in (self.train, self.validation, coefficients))
         theta = (torch.from_numpy(self.solve(coefficients) if at is None else at),)
 
@@ -93,11 +93,11 @@ class Bilevel:
         return per_sample_jvp(lambda parameters: _logistic(train, parameters), theta, solution.solution).numpy()
 
     def smoothness(self, coefficients: Array) -> float:
-        """Largest eigenvalue that the lower level's Hessian has anywhere at most, since a logistic slope is <= 1/4."""
+        """Bound the eigenvalues of the lower level's Hessian everywhere, since a logistic slope is <= 1/4."""
         return float(np.linalg.eigvalsh((self.train * coefficients[:, None]).T @ self.train)[-1] / 4 + self.ridge)
 
     def curvature(self, coefficients: Array) -> float:
-        """Smallest eigenvalue of the lower level's Hessian at theta*."""
+        """Compute the smallest eigenvalue of the lower level's Hessian at theta*."""
         chance = expit(-self.train @ self.solve(coefficients))
         hessian = (self.train * (coefficients * chance * (1 - chance))[:, None]).T @ self.train
         return float(np.linalg.eigvalsh(hessian)[0] + self.ridge)
@@ -131,7 +131,7 @@ def random_bilevel(rng: np.random.Generator, *, n: int, features: int, ridge: fl
     claim="dF/dw is minus the mixed derivative of the training loss times the inverse Hessian times grad L_val.",
 )
 def hypergradient(*, seed: int) -> Outcome:
-    """Eq. 6 for the weights, against differences of the re-solved lower level."""
+    """Check Eq. 6 for the weights, against differences of the re-solved lower level."""
     rng = np.random.default_rng(seed)
     problem = random_bilevel(rng, n=40, features=4)
     weights = rng.uniform(0.2, 1.5, size=40)
@@ -155,7 +155,7 @@ def hypergradient(*, seed: int) -> Outcome:
     "(1 - lambda_i 1{i in A}) l_i the formula is right.",
 )
 def hypergradient_of_penalties(*, seed: int) -> Outcome:
-    """Eq. 6 for the penalties: zero as printed, where L_train holds no lambda, and right with w (1 - lambda) l."""
+    """Check Eq. 6 for the penalties: as printed, where L_train holds no lambda, and with w (1 - lambda) l."""
     rng = np.random.default_rng(seed)
     problem = random_bilevel(rng, n=40, features=4)
     weights, penalties = rng.uniform(0.2, 1.5, size=40), rng.uniform(0.1, 0.9, size=40)
@@ -184,10 +184,10 @@ def hypergradient_of_penalties(*, seed: int) -> Outcome:
     "with an error that falls geometrically with K.",
 )
 def truncated_implicit(*, seed: int, stretch: float = 1.0, steps: tuple[int, ...] = (10, 20, 40, 60)) -> Outcome:
-    """Unrolled against implicit hypergradient: how the difference falls with the number of steps, of size stretch/L.
+    """Check how unrolled and implicit hypergradients approach each other with the number of steps, of size stretch/L.
 
     Near the minimum one step shrinks parameters, and with them the difference, by the factor 1 - mu/L, with mu the
-    smallest curvature there; the derivative of theta_K has a factor K beside.
+    smallest curvature there; the derivative of theta_K has another factor K.
     """
     rng = np.random.default_rng(seed)
     problem = random_bilevel(rng, n=40, features=4, ridge=1.0)
@@ -212,7 +212,7 @@ def truncated_implicit(*, seed: int, stretch: float = 1.0, steps: tuple[int, ...
 
 
 def one_step_error(*, seed: int) -> float:
-    """How far Algorithm 1's direction, Eq. 6 one step along, is from the gradient of its loss through that step.
+    """Compute how far Algorithm 1's direction, Eq. 6 after a step, is from the gradient of its loss through that step.
 
     The relative difference of the derivative of L_val(theta_{t+1}) by the weights from the nearest multiple of Eq. 6 at
     theta_{t+1}, which is the sine of the angle between them.
@@ -258,7 +258,7 @@ def null_direction(*, seed: int) -> Outcome:
     "approximate hypergradients and one-step lower level the proof does not treat.",
 )
 def convexity(*, seed: int, problems: int = 30, pairs: int = 40) -> Outcome:
-    """Theorem 4.3's assumption: is F convex in the weights on the simplex? Looked for: F(middle) above the chord."""
+    """Check the assumption of Theorem 4.3: look for weights on the simplex where F at the middle is above the chord."""
     rng = np.random.default_rng(seed)
     largest, violations = -np.inf, 0
     for _ in range(problems):
@@ -282,14 +282,14 @@ def _logistic(rows: Tensor, parameters: tuple[Tensor, ...]) -> Tensor:
 
 
 def _differences(function: Callable[[Array], float], values: Array) -> Array:
-    """Central differences of a function of an array, shape (n,)."""
-    found = np.empty_like(values)
+    """Compute central differences of a function of an array, shape (n,)."""
+    slopes = np.empty_like(values)
     for i in range(len(values)):
         shift = np.zeros_like(values)
         shift[i] = _STEP
-        found[i] = (function(values + shift) - function(values - shift)) / (2 * _STEP)
-    return found
+        slopes[i] = (function(values + shift) - function(values - shift)) / (2 * _STEP)
+    return slopes
 
 
-def _relative_error(found: Array, expected: Array) -> float:
-    return float(np.linalg.norm(found - expected) / np.linalg.norm(expected))
+def _relative_error(computed: Array, expected: Array) -> float:
+    return float(np.linalg.norm(computed - expected) / np.linalg.norm(expected))

@@ -37,7 +37,7 @@ MakeProduct = Callable[[Callable[[Vector], Tensor], Vector], Callable[[Vector], 
 
 @dataclass(frozen=True)
 class Cost:
-    """What an iteration of conjugate gradient costs at d parameters: seconds, and operations of the products in it."""
+    """The cost of an iteration of conjugate gradient at d parameters: seconds, and operations of its products."""
 
     parameters: int
     seconds: float
@@ -52,7 +52,7 @@ class Cost:
     "and conjugate gradient with such products solves the damped system.",
 )
 def hessian_vector_identity(*, seed: int, make_product: MakeProduct = hessian_vector_product) -> Outcome:
-    """Proposition 4.4, identity: double backward = dense Hessian times v = derivative of the gradient along v."""
+    """Check that double backward gives the dense Hessian times v, and the derivative of the gradient along v."""
     objective, parameters = _perceptron(seed, hidden=6, dtype=torch.float64)
     generator = torch.Generator().manual_seed(seed)
     flat = torch.cat([p.reshape(-1) for p in parameters])
@@ -61,12 +61,12 @@ def hessian_vector_identity(*, seed: int, make_product: MakeProduct = hessian_ve
     from_dense = from_difference = 0.0
     for _ in range(10):
         v = torch.randn(flat.shape, generator=generator, dtype=torch.float64)
-        found = torch.cat([part.reshape(-1) for part in product(_unflatten(v, parameters))])
-        from_dense = max(from_dense, float((found - dense @ v).norm() / (dense @ v).norm()))
+        multiplied = torch.cat([part.reshape(-1) for part in product(_unflatten(v, parameters))])
+        from_dense = max(from_dense, float((multiplied - dense @ v).norm() / (dense @ v).norm()))
         h = 1e-5
         ahead, behind = (gradient(objective, _unflatten(flat + sign * h * v, parameters)) for sign in (1, -1))
         slope = torch.cat([((a - b) / (2 * h)).reshape(-1) for a, b in zip(ahead, behind, strict=True)])
-        from_difference = max(from_difference, float((found - slope).norm() / slope.norm()))
+        from_difference = max(from_difference, float((multiplied - slope).norm() / slope.norm()))
     damping = 1.0 - float(torch.linalg.eigvalsh(dense)[0].clamp(max=0))
     solution = conjugate_gradient(
         product, _unflatten(flat, parameters), damping=damping, iterations=len(flat), tolerance=1e-12
@@ -91,7 +91,7 @@ def hessian_vector_identity(*, seed: int, make_product: MakeProduct = hessian_ve
     "for d parameters.",
 )
 def iteration_cost(costs: list[Cost]) -> Outcome:
-    """Proposition 4.4, cost: an iteration takes time and operations in proportion to the number of parameters."""
+    """Check that time and operations of an iteration grow in proportion to the number of parameters."""
     sizes = [cost.parameters for cost in costs]
     operations = loglog_slope(sizes, [cost.operations for cost in costs])
     seconds = loglog_slope(sizes, [cost.seconds for cost in costs])
@@ -113,7 +113,7 @@ def iteration_cost(costs: list[Cost]) -> Outcome:
     claim="Conjugate gradient that is truncated after k iterations gives an accuracy epsilon in time of order k d.",
 )
 def conjugate_gradient_accuracy(*, seed: int, solve: Callable[..., Solution] = conjugate_gradient) -> Outcome:
-    """Proposition 4.4, accuracy: error in the A-norm after k steps, on random symmetric positive definite systems."""
+    """Check the error in the A-norm after k steps, on random symmetric positive definite systems."""
     generator = torch.Generator().manual_seed(seed)
     worst = largest = 0.0
     for damping in (0.0, 0.1):
@@ -125,12 +125,12 @@ def conjugate_gradient_accuracy(*, seed: int, solve: Callable[..., Solution] = c
             root = ((eigenvalues[:, -1] + damping) / (eigenvalues[:, 0] + damping)).sqrt()
             first = _energy_norm(damped, exact)
             for steps in _STEPS:
-                found = solve(
+                solved = solve(
                     lambda v, a=matrices: (torch.einsum("mij,mj->mi", a, v[0]),),
                     (target,),
                     **{"damping": damping, "iterations": steps, "tolerance": 0.0, "stack": 1},
                 )
-                share = _energy_norm(damped, found.solution[0] - exact) / first
+                share = _energy_norm(damped, solved.solution[0] - exact) / first
                 allowed = 2 * ((root - 1) / (root + 1)) ** steps
                 worst = max(worst, float(((share - _FLOOR) / allowed).max()))
             largest = max(largest, float(share.max()))
@@ -158,8 +158,8 @@ def measure_costs(*, seed: int, sizes: tuple[int, ...] = SIZES, repeats: int = 3
         seconds = []
         for _ in range(repeats):
             start = time.perf_counter()
-            found = conjugate_gradient(product, target, damping=10.0, iterations=_ITERATIONS, tolerance=0.0)
-            seconds.append((time.perf_counter() - start) / max(1, int(found.iterations)))
+            solved = conjugate_gradient(product, target, damping=10.0, iterations=_ITERATIONS, tolerance=0.0)
+            seconds.append((time.perf_counter() - start) / max(1, int(solved.iterations)))
         costs.append(Cost(sum(p.numel() for p in parameters), min(seconds), counter.get_total_flops()))
     return costs
 
@@ -176,7 +176,7 @@ def projections(
     onto_simplex: Callable[[Tensor], Tensor] = project_simplex,
     onto_box: Callable[[Tensor], Tensor] = project_box,
 ) -> Outcome:
-    """Projections onto simplex and box: feasible, and <z - p, q - p> <= 0 for every feasible q, so the nearest point.
+    """Check that projections are feasible and the nearest point: <z - p, q - p> <= 0 for every feasible q.
 
     The largest <z - p, q> over the simplex is the largest entry of z - p, over the box the sum of its positive entries.
     """
@@ -200,7 +200,7 @@ def projections(
 
 
 def _perceptron(seed: int, *, hidden: int, dtype: torch.dtype) -> tuple[Callable[[Vector], Tensor], Vector]:
-    """Mean loss of a tanh perceptron 10-hidden-hidden-1 on a few samples, as a function of its parameters."""
+    """Make the mean loss of a tanh perceptron 10-hidden-hidden-1 on a few samples, and its parameters."""
     generator = torch.Generator().manual_seed(seed)
     inputs = torch.randn(_SAMPLES, 10, generator=generator, dtype=dtype)
     signs = torch.where(torch.arange(_SAMPLES) % 2 == 0, 1.0, -1.0).to(dtype)
@@ -227,7 +227,7 @@ def _random_spd(generator: torch.Generator, condition: float) -> tuple[Tensor, T
 
 
 def _energy_norm(matrices: Tensor, vectors: Tensor) -> Tensor:
-    """sqrt(x^T A x) of each system, shape (m,)."""
+    """Compute sqrt(x^T A x) of each system, shape (m,)."""
     return torch.einsum("mi,mij,mj->m", vectors, matrices, vectors).clamp_min(0).sqrt()
 
 

@@ -34,18 +34,18 @@ def collect_curves(
     parts = [_series("weight", name, range(len(course)), course) for name, course in weight_courses().items()]
     parts += [_regret("static_regret", trace.name, trace, trace.regret) for trace in static]
     parts.append(_regret("static_regret", "bound", static[0], static[0].static_bound()))
-    shown = next(trace for trace in dynamic if trace.name == SELDOM)
+    jumping = next(trace for trace in dynamic if trace.name == SELDOM)
     parts += [
-        _regret("dynamic_regret", "regret", shown, shown.regret),
-        _regret("dynamic_regret", "printed", shown, shown.printed_rate()),
-        _regret("dynamic_regret", "bound", shown, shown.dynamic_bound()),
+        _regret("dynamic_regret", "regret", jumping, jumping.regret),
+        _regret("dynamic_regret", "printed", jumping, jumping.printed_rate()),
+        _regret("dynamic_regret", "bound", jumping, jumping.dynamic_bound()),
     ]
     parts.append(_series("iteration_time", "iteration", [c.parameters for c in costs], [c.seconds for c in costs]))
-    for method, own in runs.groupby("method", sort=False):
-        share = (own["n_eff"] / own["samples"]).groupby(own["epoch"]).mean()
+    for method, of_method in runs.groupby("method", sort=False):
+        share = (of_method["n_eff"] / of_method["samples"]).groupby(of_method["epoch"]).mean()
         parts.append(_series("sample_share", str(method), share.index, share))
-    for method, own in last_gaps(runs).groupby("method", sort=False):
-        parts.append(_series("gap", str(method), own["x"], own["gap"]))
+    for method, of_method in last_gaps(runs).groupby("method", sort=False):
+        parts.append(_series("gap", str(method), of_method["x"], of_method["gap"]))
     return pd.concat(parts, ignore_index=True)
 
 

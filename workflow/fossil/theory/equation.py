@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import torch
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from fossil.config.methods.fossil import FossilOptions
-from fossil.config.methods.temperature import TemperatureOptions
+from fossil.config.methods.temperature import Schedule, TemperatureOptions
 from fossil.methods.base import Batch, Progress
 from fossil.methods.fossil import Fossil
 from fossil.schedules import temperature
@@ -19,9 +20,16 @@ from fossil.schedules import temperature
 Weigh = Callable[[Batch, FossilOptions, Progress], Tensor]
 """From a batch, options and progress to weights of shape (n,)."""
 
-SCHEDULES = ("exponential_decay", "linear_decay", "linear_growth", "exponential_growth", "constant", "infinite")
-FALLING = ("exponential_decay", "linear_decay", "constant", "infinite")
-RISING = ("linear_growth", "exponential_growth", "constant", "infinite")
+SCHEDULES: tuple[Schedule, ...] = (
+    "exponential_decay",
+    "linear_decay",
+    "linear_growth",
+    "exponential_growth",
+    "constant",
+    "infinite",
+)
+FALLING: tuple[Schedule, ...] = ("exponential_decay", "linear_decay", "constant", "infinite")
+RISING: tuple[Schedule, ...] = ("linear_growth", "exponential_growth", "constant", "infinite")
 
 
 @dataclass(frozen=True)
@@ -33,27 +41,27 @@ class Case:
     progress: Progress
 
     def caps(self) -> Tensor:
-        """1 / (K p(y_i)) of each sample, shape (n,)."""
+        """Compute 1 / (K p(y_i)) of each sample, shape (n,)."""
         counts = self.batch.class_counts
         return (counts.sum() / (len(counts) * counts))[self.batch.targets]
 
     def removed(self) -> Tensor:
-        """Whether gamma_t = 1 takes each sample out, shape (n,)."""
+        """Return whether gamma_t = 1 removes each sample, shape (n,)."""
         return self.batch.is_augmented & (_penalty(self.options, self.progress) >= 1)
 
 
 def trained_weights(batch: Batch, options: FossilOptions, progress: Progress) -> Tensor:
-    """Weights of the method that the studies train with."""
+    """Compute the weights that the studies train with."""
     return Fossil(options).weights(batch, progress)
 
 
 def printed_weights(batch: Batch, options: FossilOptions, progress: Progress) -> Tensor:
-    """Eq. 1 as printed, with the warm-up min(1, t / t_warm)."""
+    """Compute Eq. 1 as printed, with the warm-up min(1, t / t_warm)."""
     return _product(batch, options, progress, epochs_done=progress.epoch)
 
 
 def product_weights(batch: Batch, options: FossilOptions, progress: Progress) -> Tensor:
-    """Eq. 1 as a product of its factors, with the warm-up min(1, (t + 1) / t_warm)."""
+    """Compute Eq. 1 as a product of its factors, with the warm-up min(1, (t + 1) / t_warm)."""
     return _product(batch, options, progress, epochs_done=progress.epoch + 1)
 
 
@@ -84,13 +92,13 @@ def random_cases(rng: np.random.Generator, *, cases: int, samples: int = 30) -> 
 
 
 def constant_options(value: float, *, penalty: float = 0.0) -> FossilOptions:
-    """Options with one temperature, no warm-up, and a penalty that is reached at t = T, that is Progress(1, 1)."""
+    """Return options with one temperature, no warm-up, and a penalty that is reached at t = T, Progress(1, 1)."""
     course = TemperatureOptions(schedule="constant", initial=value, minimum=min(value, 0.05))
     return FossilOptions(temperature=course, warmup_epochs=0, gamma_initial=penalty, gamma_scale=1.0, gamma_max=1.0)
 
 
 def course_of_weights(weigh: Weigh, batch: Batch, options: FossilOptions, *, epochs: int) -> NDArray[np.float64]:
-    """Weights in every epoch, shape (epochs, n)."""
+    """Compute the weights in every epoch, shape (epochs, n)."""
     return np.stack([weigh(batch, options, Progress(epoch, epochs)).numpy() for epoch in range(epochs)])
 
 
@@ -122,7 +130,7 @@ def _random_case(rng: np.random.Generator, samples: int) -> Case:
         is_augmented=rng.random(samples) < 0.5,
     )
     options = FossilOptions(
-        temperature=TemperatureOptions(schedule=str(rng.choice(SCHEDULES))),
+        temperature=TemperatureOptions(schedule=cast("Schedule", str(rng.choice(SCHEDULES)))),
         warmup_epochs=int(rng.integers(11)),
         gamma_initial=float(rng.uniform()),
         gamma_scale=float(rng.uniform(0, 5)),

@@ -44,9 +44,9 @@ def theorem_4_2(
     runs: pd.DataFrame | None = None,
     comparable: Sequence[str] | None = None,
 ) -> Outcome:
-    """Theorem 4.2: the gap does not vanish; the deviation of the weighted mean from its own expectation does.
+    """Check Theorem 4.2 with a constant classifier, and its corrected form by drawing losses.
 
-    Where there are ``runs``, the evidence describes them too (see ``runs.describe_gaps``).
+    The evidence also describes ``runs``, if given (see ``runs.describe_gaps``).
     """
     gaps, counts = constant_classifier_gaps(weigh)
     ratios, exceedances = _deviations(seed, weigh)
@@ -66,12 +66,12 @@ def theorem_4_2(
 
 
 def vanishes(values: Sequence[float], counts: Sequence[float]) -> bool:
-    """Whether something is 0, or falls about as 1/sqrt(N_eff) or faster."""
+    """Return whether values are 0, or fall about as 1/sqrt(N_eff) or faster."""
     return max(values) <= 1e-12 or loglog_slope(counts, np.maximum(values, 1e-300)) <= _RATE
 
 
 def constant_classifier_gaps(weigh: Weigh = trained_weights) -> tuple[list[float], list[float]]:
-    """Gap and N_eff of a model that always says .1, under class weights, for growing samples with 9:1 classes.
+    """Compute gap and N_eff of a model that always predicts .1, under class weights, for growing samples at 9:1.
 
     The loss is the squared error of the probability; every sample has the classes in the proportion of the population,
     so that nothing in the gap is chance.
@@ -80,14 +80,14 @@ def constant_classifier_gaps(weigh: Weigh = trained_weights) -> tuple[list[float
     gaps, counts = [], []
     for copies in COPIES:
         classes, weights = class_weighted_sample(copies, weigh)
-        own = losses[classes]
-        gaps.append(abs(float(own.mean()) - float(weights @ own / weights.sum())))
+        sampled = losses[classes]
+        gaps.append(abs(float(sampled.mean()) - float(weights @ sampled / weights.sum())))
         counts.append(float(effective_sample_size(torch.from_numpy(weights))))
     return gaps, counts
 
 
 def class_weighted_sample(copies: int, weigh: Weigh = trained_weights) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Classes in the proportion 9:1 and their class weights, both of shape (10 copies,)."""
+    """Return classes in the proportion 9:1 and their class weights, both of shape (10 copies,)."""
     options = FossilOptions(temperature=TemperatureOptions(schedule="infinite"), gamma_initial=0.0)
     classes = np.repeat([0, 1], [9 * copies, copies])
     batch = make_batch(classes, counts=[9 * copies, copies], difficulty=np.zeros(len(classes)))
@@ -95,7 +95,7 @@ def class_weighted_sample(copies: int, weigh: Weigh = trained_weights) -> tuple[
 
 
 def _deviations(seed: int, weigh: Weigh) -> tuple[list[float], dict[float, float]]:
-    """For each size sd sqrt(N_eff) / sigma, and for each level the largest share of deviations above its limit."""
+    """Compute sd sqrt(N_eff) / sigma for each size, and for each level the largest share of deviations above it."""
     rng = np.random.default_rng(seed)
     ratios: list[float] = []
     exceedances = dict.fromkeys(LEVELS, 0.0)
@@ -115,7 +115,7 @@ def _deviations(seed: int, weigh: Weigh) -> tuple[list[float], dict[float, float
 
 
 def _coins(rng: np.random.Generator, n: int) -> NDArray[np.float64]:
-    return rng.integers(2, size=n) - 0.5
+    return rng.integers(2, size=n).astype(np.float64) - 0.5
 
 
 def _uniform(rng: np.random.Generator, n: int) -> NDArray[np.float64]:

@@ -26,7 +26,7 @@ _EXACT = 1e-6
     "lower level. As printed the statement is not what is proved; that it is false has not been shown.",
 )
 def static_regret(static: Sequence[Trace], *, one_step_error: float) -> Outcome:
-    """Theorem 4.3, static: regret below 1.5 G D sqrt(T) after every round, and no steeper than the root.
+    """Check static regret: below 1.5 G D sqrt(T) after every round, and no steeper than the root.
 
     That is for online gradient descent. It is Algorithm 1 only if that steps along the gradient of its loss, from which
     it is ``one_step_error`` off (see ``bilevel``).
@@ -59,7 +59,7 @@ def static_regret(static: Sequence[Trace], *, one_step_error: float) -> Outcome:
     "step. It does not treat Algorithm 1's momentum, approximate hypergradients or one-step lower level.",
 )
 def dynamic_regret(dynamic: Sequence[Trace]) -> Outcome:
-    """Theorem 4.3, dynamic: of order sqrt(T) (1 + P_T), not sqrt(T) + P_T."""
+    """Check dynamic regret against sqrt(T) + P_T, and in corrected form against sqrt(T) (1 + P_T)."""
     growth = {trace.name: tail_slope(trace, trace.regret / trace.printed_rate()) for trace in dynamic}
     worst = max(dynamic, key=lambda trace: growth[trace.name])
     shares = {trace.name: float((trace.regret / trace.dynamic_bound()).max()) for trace in dynamic}
@@ -90,12 +90,13 @@ def dynamic_regret(dynamic: Sequence[Trace]) -> Outcome:
     "corrected bound; Algorithm 1's momentum, approximate hypergradients and one-step lower level are not treated.",
 )
 def vanishing_regret(dynamic: Sequence[Trace]) -> Outcome:
-    """Theorem 4.3, last sentence: P_T = o(T) is not enough for the average regret to vanish; P_T = o(sqrt T) is."""
+    """Check whether the average regret falls on streams with P_T = o(T), and with P_T = o(sqrt T)."""
     sublinear = [trace for trace in dynamic if path_slope(trace) <= 1 - _NEGLIGIBLE]
     slow = [trace for trace in dynamic if path_slope(trace) <= 0.5 - _NEGLIGIBLE]
     worst = max(sublinear, key=average_slope)
     falling = max((average_slope(trace) for trace in slow), default=0.0)
-    paths = tail_values(worst.path_length / worst.rounds) if worst.path_length is not None else []
+    assert worst.path_length is not None
+    paths = tail_values(worst.path_length / worst.rounds)
     averages = tail_values(worst.regret / worst.rounds)
     return Outcome(
         printed=average_slope(worst) <= -_NEGLIGIBLE,
@@ -110,23 +111,23 @@ def vanishing_regret(dynamic: Sequence[Trace]) -> Outcome:
 
 
 def tail_slope(trace: Trace, values: np.ndarray) -> float:
-    """Exponent of a power law through positive values over the last two decades of rounds."""
+    """Fit the exponent of a power law through positive values over the last two decades of rounds."""
     places = _tail(len(values))
     return loglog_slope(trace.rounds[places], values[places])
 
 
 def tail_values(values: np.ndarray) -> np.ndarray:
-    """Values at rounds evenly spaced in logarithm over the last two decades."""
+    """Return values at rounds evenly spaced in logarithm over the last two decades."""
     return values[_tail(len(values))]
 
 
 def average_slope(trace: Trace) -> float:
-    """Exponent of the average regret in the number of rounds."""
+    """Fit the exponent of the average regret in the number of rounds."""
     return tail_slope(trace, trace.regret / trace.rounds)
 
 
 def path_slope(trace: Trace) -> float:
-    """Exponent of the path length in the number of rounds; what is shorter than the diameter counts as that."""
+    """Fit the exponent of the path length in the number of rounds; what is shorter than the diameter counts as that."""
     assert trace.path_length is not None
     return tail_slope(trace, np.maximum(trace.path_length, trace.diameter))
 

@@ -1,4 +1,4 @@
-"""What runs show beside the statements: a description that no verdict rests on."""
+"""What runs show next to the statements: a description that no verdict rests on."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def describe_shares(runs: pd.DataFrame) -> str:
     The largest share of one sample is at most the root of sum (w / sum w)^2 = 1 / N_eff. A sentence with a space before
     it; nothing without runs.
     """
-    found = runs[runs["n_eff"] > 0]
-    if found.empty:
+    trained = runs[runs["n_eff"] > 0]
+    if trained.empty:
         return ""
-    shares = (found["n_eff"] / found["samples"]).groupby(found["method"], sort=False).min()
-    largest = 1 / math.sqrt(float(found["n_eff"].min()))
+    shares = (trained["n_eff"] / trained["samples"]).groupby(trained["method"], sort=False).min()
+    largest = 1 / math.sqrt(float(trained["n_eff"].min()))
     listed = ", ".join(f"{name} {share:.3f}" for name, share in shares.items())
     return (
-        f" In {found.groupby(['method', 'seed']).ngroups} runs, as a description, no sample has more than "
+        f" In {trained.groupby(['method', 'seed']).ngroups} runs, as a description, no sample has more than "
         f"{100 * largest:.1f}% of the weight in any epoch, the square root of 1/N_eff at the smallest N_eff; smallest "
         f"N_eff/N by method: {listed}."
     )
@@ -67,14 +67,14 @@ def describe_shares(runs: pd.DataFrame) -> str:
 def within_methods(gaps: pd.DataFrame) -> dict[str, float]:
     """Spearman's correlation of x and gap within each method that has several of both."""
     return {
-        str(method): float(stats.spearmanr(own["x"], own["gap"])[0])
-        for method, own in gaps.groupby("method", sort=False)
-        if len(own) > 2 and min(np.ptp(own["x"]), np.ptp(own["gap"])) > 1e-9
+        str(method): float(stats.spearmanr(of_method["x"], of_method["gap"])[0])
+        for method, of_method in gaps.groupby("method", sort=False)
+        if len(of_method) > 2 and min(np.ptp(of_method["x"]), np.ptp(of_method["gap"])) > 1e-9
     }
 
 
 def last_gaps(runs: pd.DataFrame) -> pd.DataFrame:
-    """Find x = 1/sqrt(N_eff) and the gap of each run's last epoch.
+    """Compute x = 1/sqrt(N_eff) and the gap of each run's last epoch.
 
     The gap is |validation loss - mean of w l / mean of w|. Runs that failed are left out.
 
@@ -90,5 +90,5 @@ def last_gaps(runs: pd.DataFrame) -> pd.DataFrame:
     """
     last = runs.sort_values("epoch", kind="stable").groupby(["method", "seed"], sort=False).tail(1)
     gap = (last["validation_loss"] - last["weighted_train_loss"] / last["weight_mean"]).abs()
-    found = last[["method", "seed"]].assign(x=1 / np.sqrt(last["n_eff"]), gap=gap)
-    return found[np.isfinite(found["x"]) & np.isfinite(found["gap"])].reset_index(drop=True)
+    gaps = last[["method", "seed"]].assign(x=1 / np.sqrt(last["n_eff"]), gap=gap)
+    return gaps[np.isfinite(gaps["x"]) & np.isfinite(gaps["gap"])].reset_index(drop=True)

@@ -25,7 +25,7 @@ _ROUNDING = 1e-9
 
 
 def kantorovich_share(ratio: float) -> float:
-    """Smallest N_eff/N of weights whose smallest is ``ratio`` times the largest: 4r/(1 + r)^2."""
+    """Compute the smallest N_eff/N of weights whose smallest is ``ratio`` times the largest: 4r/(1 + r)^2."""
     return 4 * ratio / (1 + ratio) ** 2
 
 
@@ -40,17 +40,17 @@ _VACUOUS = kantorovich_share(math.exp(-1 / _COLDEST))
     claim="The effective sample size lies between 1 and N, and is N exactly if all weights are equal.",
 )
 def n_eff_range(*, seed: int, count: Callable[[Tensor], Tensor] = effective_sample_size) -> Outcome:
-    """1 <= N_eff <= N, and N_eff = N exactly if all weights are equal."""
+    """Check the range of N_eff on random and on equal weights."""
     rng = np.random.default_rng(seed)
     shares, smallest, gap = [], math.inf, 0.0
     for _ in range(500):
         n = int(rng.integers(2, 200))
         weights = rng.uniform(size=n) ** rng.uniform(0.1, 40)
-        found = float(count(torch.from_numpy(weights)))
-        shares.append(found / n)
-        smallest = min(smallest, found)
+        counted = float(count(torch.from_numpy(weights)))
+        shares.append(counted / n)
+        smallest = min(smallest, counted)
         # N / N_eff - 1 is the squared coefficient of variation, which is 0 only for equal weights.
-        gap = max(gap, abs(n / found / (1 + float(np.var(weights / weights.mean()))) - 1))
+        gap = max(gap, abs(n / counted / (1 + float(np.var(weights / weights.mean()))) - 1))
     equal = max(abs(float(count(torch.full((n,), 0.3, dtype=torch.float64))) / n - 1) for n in (1, 2, 7, 1000))
     within = smallest >= 1 - _ROUNDING and max(shares) <= 1 + _ROUNDING
     return Outcome(
@@ -72,7 +72,7 @@ def n_eff_range(*, seed: int, count: Callable[[Tensor], Tensor] = effective_samp
     "losses, which are independent with equal variance.",
 )
 def variance_decomposition(*, seed: int) -> Outcome:
-    """Var(weighted mean) = sigma^2 / N_eff, by adding up all outcomes of twelve two-valued losses."""
+    """Check the variance of the weighted mean by adding up all outcomes of twelve two-valued losses."""
     rng = np.random.default_rng(seed)
     chance, n = 0.3, 12
     outcomes = np.array(list(itertools.product([0.0, 1.0], repeat=n)))
@@ -108,9 +108,9 @@ def variance_decomposition(*, seed: int) -> Outcome:
     f"At the lowest temperature {_COLDEST:g} with difficulties up to 1 that is {_VACUOUS:.1e}: it promises nothing.",
 )
 def corollary_4_1(*, seed: int, weigh: Weigh = trained_weights, runs: pd.DataFrame | None = None) -> Outcome:
-    """Corollary 4.1: w <= 1/(K p) alone does not make N_eff grow with N; a bounded ratio of weights does.
+    """Check Corollary 4.1 with one easy sample among hard ones, and its corrected form on random weights.
 
-    Where there are ``runs``, the evidence describes them too (see ``runs.describe_shares``).
+    The evidence also describes ``runs``, if given (see ``runs.describe_shares``).
     """
     counts, bounded = [], True
     for n in SIZES:
@@ -132,7 +132,7 @@ def corollary_4_1(*, seed: int, weigh: Weigh = trained_weights, runs: pd.DataFra
 
 
 def _smallest_slack(rng: np.random.Generator) -> float:
-    """Smallest N_eff/N over its lower bound, for random weights and for the two-valued ones that come closest."""
+    """Compute the smallest N_eff/N over its lower bound, over random weights and the closest two-valued ones."""
     slack = []
     for _ in range(500):
         n, ratio = int(rng.integers(2, 300)), float(10 ** rng.uniform(-6, 0))

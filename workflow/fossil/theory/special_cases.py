@@ -45,7 +45,7 @@ _COUNTS = (900, 100)
     "(1 - beta)/(1 - beta^n) only in the limit beta -> 1, up to its scale.",
 )
 def corollary_3_1_class_balance(*, seed: int, weigh: Weigh = trained_weights) -> Outcome:
-    """Corollary 3.1 (i): at T = infinity inverse class frequency, which is not Cui et al.'s weight at beta < 1."""
+    """Check Corollary 3.1 (i): compare weights at T = infinity with Cui et al.'s and with inverse frequencies."""
     drawn = random_cases(np.random.default_rng(seed), cases=100)
     options = FossilOptions(temperature=TemperatureOptions(schedule="infinite"), gamma_initial=0.0)
     after_warmup = Progress(options.warmup_epochs, EPOCHS)
@@ -72,7 +72,7 @@ def corollary_3_1_class_balance(*, seed: int, weigh: Weigh = trained_weights) ->
     correction="The identity is exact for d = -log(1 - p_t) and T = 1/gamma, a difficulty that is not within [0, 1].",
 )
 def corollary_3_1_focal(*, weigh: Weigh = trained_weights) -> Outcome:
-    """Corollary 3.1 (ii): the focal factor; a logit margin as difficulty does not give it, -log(1 - p_t) does."""
+    """Check Corollary 3.1 (ii): compare weights by a logit margin, and by -log(1 - p_t), with the focal factor."""
     margins = np.linspace(-LARGEST_MARGIN, LARGEST_MARGIN, 401)
     printed_gap = best_margin_gap(margins, exponent=EXPONENT)
     logits = torch.from_numpy(margins).unsqueeze(-1)
@@ -107,7 +107,7 @@ def corollary_3_1_focal(*, weigh: Weigh = trained_weights) -> Outcome:
     "the proof's appeal to Lemma 3.2 has the direction wrong.",
 )
 def corollary_3_1_curriculum(*, seed: int, weigh: Weigh = trained_weights) -> Outcome:
-    """Corollary 3.1 (iii): the curriculum's weights; they grow with t only if the temperature rises."""
+    """Check Corollary 3.1 (iii): compare the weights with the curriculum's under every schedule."""
     rng = np.random.default_rng(seed)
     batch = make_batch(rng.integers(4, size=40), counts=[5, 5, 5, 5], difficulty=rng.uniform(size=40))
     gap, growing = 0.0, True
@@ -130,7 +130,7 @@ def corollary_3_1_curriculum(*, seed: int, weigh: Weigh = trained_weights) -> Ou
 
 
 def effective_number_ratio(large: int, small: int, *, beta: float) -> float:
-    """Weight of the small class over that of the large one by (1 - beta)/(1 - beta^n) (Cui et al. 2019)."""
+    """Compute the weight of the small class over that of the large one by (1 - beta)/(1 - beta^n) (Cui et al. 2019)."""
     return float(np.expm1(large * np.log(beta)) / np.expm1(small * np.log(beta)))
 
 

@@ -27,7 +27,7 @@ _ROUNDING = 1e-9
     f"its minimum, in each of {_EPOCHS} epochs.",
 )
 def theorem_3_1(*, seed: int, weigh: Weigh = trained_weights) -> Outcome:
-    """Theorem 3.1: on a compact set the objective is bounded in (theta, t) and has a minimiser."""
+    """Check Theorem 3.1 by weighted logistic regression on a ball."""
     inputs, signs, classes, rng = _problem(seed)
     caps = sum(_COUNTS) / (2 * np.array(_COUNTS))[classes]
     length = np.linalg.norm(inputs, axis=1)
@@ -61,9 +61,9 @@ def theorem_3_1(*, seed: int, weigh: Weigh = trained_weights) -> Outcome:
     correction="A minimiser needs the compact set, or a penalty on the parameters, that Assumption 1 (iii) asks for.",
 )
 def theorem_3_1_divergence(*, seed: int, weigh: Weigh = trained_weights, turned: int = 0) -> Outcome:
-    """Theorem 3.1, last sentence: without its assumption bounded weights alone give no minimiser.
+    """Check the last sentence of Theorem 3.1 on separable data, without the theorem's assumption.
 
-    With ``turned`` signs turned round no line separates the data, and there is one.
+    With ``turned`` signs flipped no line separates the data, and a minimiser exists.
     """
     inputs, _, classes, rng = _problem(seed)
     direction = np.ones(inputs.shape[1])
@@ -95,7 +95,7 @@ def theorem_3_1_divergence(*, seed: int, weigh: Weigh = trained_weights, turned:
     "number of rounds, as the proof itself says; it is not bounded uniformly in that number.",
 )
 def proposition_4_1(*, seed: int, weigh: Weigh = trained_weights) -> Outcome:
-    """Proposition 4.1: bounded weighted gradients, and a cumulative loss that grows linearly in the rounds."""
+    """Check Proposition 4.1: compute weighted gradients and the cumulative loss over many rounds."""
     inputs, signs, classes, rng = _problem(seed)
     inputs /= np.linalg.norm(inputs, axis=1, keepdims=True)  # so that |grad l| <= G = 1
     caps = sum(_COUNTS) / (2 * np.array(_COUNTS))[classes]
@@ -123,7 +123,7 @@ def proposition_4_1(*, seed: int, weigh: Weigh = trained_weights) -> Outcome:
 def duality_gap(
     inputs: NDArray[np.float64], signs: NDArray[np.float64], weights: NDArray[np.float64], *, radius: float
 ) -> float:
-    """How far projected gradient descent ends from the infimum of weighted logistic regression on a ball, at most.
+    """Bound how far projected gradient descent ends from the infimum of weighted logistic regression on a ball.
 
     For a convex objective that is max over the ball of <grad, theta - z> = <grad, theta> + radius |grad|.
     """
@@ -144,7 +144,7 @@ def duality_gap(
 def _free_descent(
     inputs: NDArray[np.float64], signs: NDArray[np.float64], weights: NDArray[np.float64], *, steps: list[int]
 ) -> list[float]:
-    """Length of the parameters after some numbers of steps of gradient descent without a constraint."""
+    """Compute the length of the parameters after some numbers of steps of gradient descent without a constraint."""
     rows = signs[:, None] * inputs
     step = 4 / (weights @ (rows**2).sum(axis=1))
     theta, norms = np.zeros(inputs.shape[1]), []
@@ -158,7 +158,7 @@ def _free_descent(
 def _problem(
     seed: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], np.random.Generator]:
-    """Draw inputs (n, 3), signs (n,), classes (n,), and give the generator."""
+    """Draw inputs (n, 3), signs (n,) and classes (n,); returned with the generator."""
     rng = np.random.default_rng(seed)
     classes = np.repeat([0, 1], _COUNTS)
     signs = 2.0 * classes - 1

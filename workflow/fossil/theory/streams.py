@@ -26,7 +26,7 @@ _GRID = np.linspace(-1, 1, 11)
 
 @dataclass(frozen=True)
 class Trace:
-    """What descent on a stream came to.
+    """The regret of descent on a stream.
 
     Attributes
     ----------
@@ -47,26 +47,26 @@ class Trace:
 
     @property
     def rounds(self) -> Array:
-        """1, ..., T."""
+        """Return 1, ..., T."""
         return np.arange(1, len(self.regret) + 1, dtype=np.float64)
 
     def static_bound(self) -> Array:
-        """1.5 G D sqrt(T), the constant that the proof gives."""
+        """Compute 1.5 G D sqrt(T), with the constant of the proof."""
         return 1.5 * self.gradient_bound * self.diameter * np.sqrt(self.rounds)
 
     def dynamic_bound(self) -> Array:
-        """1.5 G D sqrt(T) + G sqrt(T) P_T, which is where the proof ends before its last step."""
+        """Compute 1.5 G D sqrt(T) + G sqrt(T) P_T, the proof's bound before its last step."""
         assert self.path_length is not None
         return self.static_bound() + self.gradient_bound * np.sqrt(self.rounds) * self.path_length
 
     def printed_rate(self) -> Array:
-        """G D sqrt(T) + G P_T: the printed order, with the units that make it a loss."""
+        """Compute G D sqrt(T) + G P_T: the printed order, with the units that make it a loss."""
         assert self.path_length is not None
         return self.gradient_bound * (self.diameter * np.sqrt(self.rounds) + self.path_length)
 
 
 def static_traces(*, seed: int, rounds: int) -> list[Trace]:
-    """Regret against the best fixed point on five streams: two of them against an adversary that sees the iterate."""
+    """Compute regret against the best fixed point on five streams; in two an adversary sees the iterate."""
     rng = np.random.default_rng(seed)
     return [
         sign_flips(rounds),
@@ -78,7 +78,7 @@ def static_traces(*, seed: int, rounds: int) -> list[Trace]:
 
 
 def dynamic_traces(*, seed: int, rounds: int) -> list[Trace]:
-    """Regret against a moving comparator: centres that wander, and ones that jump T^(1/4) and sqrt(T) times."""
+    """Compute regret against centres that wander, and against ones that jump T^(1/4) and sqrt(T) times."""
     return [
         drifting_quadratics(rounds, np.random.default_rng(seed))[1],
         jumping_stream(rounds, name=SELDOM, power=4),
@@ -100,7 +100,7 @@ def descend(
 
 
 def sign_flips(rounds: int) -> Trace:
-    """f_t(x) = s_t x on [-1, 1], with the sign s_t that hurts the current point."""
+    """Descend on f_t(x) = s_t x on [-1, 1], with the sign s_t that hurts the current point."""
     points, slopes = descend(
         np.zeros(1), rounds, lambda t, x: np.where(x >= 0, 1.0, -1.0), lambda x: x.clip(-1, 1), scale=2.0
     )
@@ -108,7 +108,7 @@ def sign_flips(rounds: int) -> Trace:
 
 
 def adversarial_ball(rounds: int, rng: np.random.Generator) -> Trace:
-    """Linear losses on the unit ball: a random unit direction, with the sign that hurts the current point."""
+    """Descend on linear losses on the unit ball: a random direction, with the sign that hurts the current point."""
     directions = rng.normal(size=(rounds, DIMENSION))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     points, slopes = descend(
@@ -122,7 +122,7 @@ def adversarial_ball(rounds: int, rng: np.random.Generator) -> Trace:
 
 
 def drifting_quadratics(rounds: int, rng: np.random.Generator) -> tuple[Trace, Trace]:
-    """f_t(x) = |x - z_t|^2 / 2 on the unit ball: regret against the best point, and against z_t.
+    """Descend on f_t(x) = |x - z_t|^2 / 2 on the unit ball: regret against the best point, and against z_t.
 
     The centre z_t wanders by steps of about t^(-3/4), so that P_T is of order T^(1/4).
     """
@@ -143,7 +143,7 @@ def drifting_quadratics(rounds: int, rng: np.random.Generator) -> tuple[Trace, T
 
 
 def simplex_costs(rounds: int, rng: np.random.Generator) -> Trace:
-    """Linear losses on the simplex with random costs of 0 or 1."""
+    """Descend on linear losses on the simplex with random costs of 0 or 1."""
     costs = rng.integers(2, size=(rounds, DIMENSION)).astype(np.float64)
     bound, diameter = math.sqrt(DIMENSION), math.sqrt(2)
     points, slopes = descend(
@@ -155,7 +155,7 @@ def simplex_costs(rounds: int, rng: np.random.Generator) -> Trace:
 
 
 def absolute_losses(rounds: int, rng: np.random.Generator) -> Trace:
-    """f_t(x) = |x - c_t| on [-1, 1] with c_t drawn from eleven values, one of which is a best point."""
+    """Descend on f_t(x) = |x - c_t| on [-1, 1] with c_t drawn from eleven values, one of which is a best point."""
     centres = rng.choice(_GRID, size=rounds)
     points, _ = descend(
         np.ones(1), rounds, lambda t, x: np.sign(x - centres[t - 1]), lambda x: x.clip(-1, 1), scale=2.0
@@ -165,7 +165,7 @@ def absolute_losses(rounds: int, rng: np.random.Generator) -> Trace:
 
 
 def jumping_stream(rounds: int, *, name: str, power: int) -> Trace:
-    """f_t(x) = |x - c_t| on [-1, 1], c_t = 1 or -1 and jumps at t = 2^power, 3^power, ...: about T^(1/power) times."""
+    """Descend on |x - c_t| on [-1, 1], where c_t = 1 or -1 jumps at 2^power, 3^power, ...: about T^(1/power) times."""
     jumps = np.floor(np.arange(1, rounds + 1) ** (1 / power) + 1e-9).astype(int)
     centres = np.where(jumps % 2 == 1, 1.0, -1.0)
     points, _ = descend(
@@ -176,13 +176,13 @@ def jumping_stream(rounds: int, *, name: str, power: int) -> Trace:
 
 
 def project_ball(x: Array) -> Array:
-    """Nearest point of the unit ball, shape (n,)."""
+    """Return the nearest point of the unit ball, shape (n,)."""
     norm = math.sqrt(float(x @ x))
     return x if norm <= 1 else x / norm
 
 
 def project_simplex(x: Array) -> Array:
-    """Nearest point of the simplex, shape (n,); in NumPy, since a step of descent takes less time than a tensor."""
+    """Return the nearest point of the simplex, shape (n,); in NumPy, where a short step is faster than in torch."""
     ordered = np.sort(x)[::-1]
     excess = (np.cumsum(ordered) - 1) / np.arange(1, len(x) + 1)
     threshold = excess[np.count_nonzero(ordered > excess) - 1]
@@ -190,7 +190,7 @@ def project_simplex(x: Array) -> Array:
 
 
 def _linear_regret(points: Array, slopes: Array, best: Callable[[Array], Array]) -> Array:
-    """Regret of linear losses <g_t, x_t>; ``best`` gives the smallest <sum g, x> on the domain."""
+    """Compute the regret of linear losses <g_t, x_t>; ``best`` gives the smallest <sum g, x> on the domain."""
     return np.cumsum((points * slopes).sum(axis=1)) - best(np.cumsum(slopes, axis=0))
 
 

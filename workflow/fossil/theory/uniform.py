@@ -59,7 +59,7 @@ def uniform_convergence(
     draw: Draw = independent_inputs,
     count: Callable[[Tensor], Tensor] = effective_sample_size,
 ) -> Outcome:
-    """Uniform convergence: fails against the unweighted loss, holds against the weighted mean's own expectation."""
+    """Check uniform convergence with constant classifiers, and its corrected form with thresholds on one input."""
     rng = np.random.default_rng(seed)
     gaps, limits, counts = _printed_limits(rng, weigh)
     sides = [_Side.of(rng, n, weigh, draw, count) for n in _SIZES]
@@ -93,7 +93,7 @@ def uniform_convergence(
     "not that of the unweighted one.",
 )
 def consistency(*, seed: int, weigh: Weigh = trained_weights, weigh_validation: Weigh | None = None) -> Outcome:
-    """Consistency: the weighted minimiser approaches the minimum of the validation loss that is weighted alike.
+    """Check consistency with models that predict one probability, against both validation losses.
 
     ``weigh_validation`` weighs that validation loss, by default as ``weigh``.
     """
@@ -120,12 +120,12 @@ def consistency(*, seed: int, weigh: Weigh = trained_weights, weigh_validation: 
 
 
 def log_loss(says: float, share: float) -> float:
-    """Mean log loss of saying one probability, not 0 or 1, where class 1 has a share."""
+    """Compute the mean log loss of predicting one probability, not 0 or 1, where class 1 has a share."""
     return -share * math.log(says) - (1 - share) * math.log(1 - says)
 
 
 def threshold_risks(inputs: Array, classes: Classes, values: Array) -> Array:
-    """Sum over samples of values times the 0-1 loss of each threshold, which says class 1 above itself.
+    """Sum, over samples, values times the 0-1 loss of each threshold, which says class 1 above itself.
 
     Parameters
     ----------
@@ -138,9 +138,11 @@ def threshold_risks(inputs: Array, classes: Classes, values: Array) -> Array:
     places = np.searchsorted(THRESHOLDS, inputs)  # x <= threshold k if its place is at most k
     width, repeats = len(THRESHOLDS) + 1, len(inputs)
     offset = width * np.arange(repeats)[:, None]
-    below = []
-    for own in (classes == 0, classes == 1):
-        summed = np.bincount((places + offset)[:, own].ravel(), values[:, own].ravel(), minlength=width * repeats)
+    below: list[Array] = []
+    for members in (classes == 0, classes == 1):
+        summed = np.bincount(
+            (places + offset)[:, members].ravel(), values[:, members].ravel(), minlength=width * repeats
+        )
         below.append(np.cumsum(summed.reshape(repeats, width), axis=1))
     return below[1][:, :-1] + below[0][:, -1:] - below[0][:, :-1]
 
@@ -173,25 +175,25 @@ class _Side:
         classes = (rng.random(n) < 0.1).astype(np.int64)
         batch = make_batch(classes, counts=[9, 1], difficulty=rng.uniform(0, 0.5, size=n))
         weights = weigh(batch, FossilOptions(), Progress(10, 50))
-        own = np.tile((weights / weights.sum()).numpy(), (_REPEATS, 1))
+        shares = np.tile((weights / weights.sum()).numpy(), (_REPEATS, 1))
         inputs = draw(rng, _REPEATS, classes)
         # P(loss = 1) of a sample: class 1 below the threshold, class 0 above it.
         chances = np.where(classes[:, None] == 1, 1, -1) * (THRESHOLDS - CENTRES[classes][:, None])
-        deviations = threshold_risks(inputs, classes, own) - own[0] @ ndtr(chances)
-        signed = threshold_risks(inputs, classes, own * rng.choice([-1.0, 1.0], size=own.shape))
+        deviations = threshold_risks(inputs, classes, shares) - shares[0] @ ndtr(chances)
+        signed = threshold_risks(inputs, classes, shares * rng.choice([-1.0, 1.0], size=shares.shape))
         return cls(deviations.max(1), -deviations.min(1), float(signed.max(1).mean()), float(count(weights)))
 
 
 def _printed_limits(rng: np.random.Generator, weigh: Weigh) -> tuple[list[float], list[float], list[float]]:
-    """Largest gap of three constant classifiers under class weights, the printed limit with c = 1, and N_eff."""
+    """Compute the largest gap of three constant classifiers by class weights, the limit with c = 1, and N_eff."""
     losses = np.stack([_CONSTANTS**2, (1 - _CONSTANTS) ** 2])  # of classes 0 and 1
     gaps, limits, counts = [], [], []
     for copies in COPIES:
         classes, weights = class_weighted_sample(copies, weigh)
-        own = weights / weights.sum()
-        shares, weighted = np.bincount(classes) / len(classes), np.bincount(classes, own)
+        normalised = weights / weights.sum()
+        shares, weighted = np.bincount(classes) / len(classes), np.bincount(classes, normalised)
         gaps.append(float(np.abs((shares - weighted) @ losses).max()))
-        sums = [np.bincount(classes, own * rng.choice([-1.0, 1.0], size=len(own))) for _ in range(_SIGNS)]
+        sums = [np.bincount(classes, normalised * rng.choice([-1.0, 1.0], size=len(normalised))) for _ in range(_SIGNS)]
         complexity = float((np.array(sums) @ losses).max(axis=1).mean())
         counts.append(float(effective_sample_size(torch.from_numpy(weights))))
         limits.append(2 * complexity + math.sqrt(math.log(1 / _LEVEL) / counts[-1]))
@@ -201,21 +203,21 @@ def _printed_limits(rng: np.random.Generator, weigh: Weigh) -> tuple[list[float]
 def _weighted_excess(
     rng: np.random.Generator, weigh: Weigh, weigh_validation: Weigh, *, repeats: int = 40
 ) -> list[float]:
-    """For each size how far the weighted minimiser is above the smallest weighted validation loss, on average.
+    """Compute for each size how far the weighted minimiser is on average above the smallest weighted validation loss.
 
     The validation sample has every difficulty of a grid in every class, so that there is no chance in it.
     """
 
-    def weighted_share(classes: Classes, difficulty: Array, own: Weigh) -> float:
+    def weighted_share(classes: Classes, difficulty: Array, weigh_by: Weigh) -> float:
         batch = make_batch(classes, counts=[9, 1], difficulty=difficulty)
-        weights = own(batch, FossilOptions(), Progress(10, 50)).double().numpy()
+        weights = weigh_by(batch, FossilOptions(), Progress(10, 50)).double().numpy()
         return float(weights @ classes / weights.sum())
 
     grid = np.tile((np.arange(_GRID) + 0.5) / _GRID, 10)
     share = weighted_share(np.repeat([0, 1], [9 * _GRID, _GRID]), grid, weigh_validation)
-    found = []
+    excess = []
     for n in _SAMPLES:
         chosen = [weighted_share((rng.random(n) < 0.1).astype(np.int64), rng.random(n), weigh) for _ in range(repeats)]
         says = np.clip(chosen, 0.01, 0.99)
-        found.append(float(np.mean([log_loss(p, share) for p in says])) - log_loss(share, share))
-    return found
+        excess.append(float(np.mean([log_loss(p, share) for p in says])) - log_loss(share, share))
+    return excess

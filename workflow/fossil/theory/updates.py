@@ -60,7 +60,7 @@ def noise_problem(noise: torch.Tensor) -> BilevelProblem:
 
 
 def _farthest_outside(generator: torch.Generator, make: Callable[..., BilevelWeights]) -> tuple[float, float]:
-    """How far weights and penalties get from feasible over updates of growing length, and how much they move."""
+    """Compute how far weights and penalties get from feasible over updates of growing length, and how far they move."""
     start = torch.rand(_SMALL, generator=generator, dtype=torch.float64)
     augmented = torch.arange(_SMALL) % 2 == 0
     options = BilevelOptions(weights_learning_rate=3.0, penalties_learning_rate=1.0)
@@ -83,7 +83,7 @@ def _farthest_outside(generator: torch.Generator, make: Callable[..., BilevelWei
 
 
 def _variance_shares(generator: torch.Generator, make: Callable[..., BilevelWeights], beta: float) -> list[float]:
-    """Variance of the momentum over that of one hypergradient after each update, with weights that stay as they are."""
+    """Compute the variance of the momentum over that of one hypergradient after each update, with constant weights."""
     options = BilevelOptions(weights_learning_rate=0.0, penalties_learning_rate=0.0, momentum=beta, damping=0.1)
     upper = make(torch.ones(_COUNT, dtype=torch.float64), torch.zeros(_COUNT, dtype=torch.bool), options=options)
     scale = 1 + 0.1  # the Hessian of weights of sum 1, and the damping

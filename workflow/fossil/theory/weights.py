@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from fossil.config.methods.fossil import FossilOptions
-from fossil.config.methods.temperature import TemperatureOptions
+from fossil.config.methods.temperature import Schedule, TemperatureOptions
 from fossil.methods.base import Progress
 from fossil.schedules import temperature
 from fossil.theory.equation import (
@@ -38,7 +38,7 @@ _ROUNDING = 1e-12
     "gives w = 0 to augmented samples. With the warm-up min(1, (t + 1)/t_warm) and gamma < 1, w > 0.",
 )
 def lemma_3_1(*, seed: int, weigh: Weigh = trained_weights, cases: int = 300) -> Outcome:
-    """Lemma 3.1: weights are positive and at most 1/(K p)."""
+    """Check Lemma 3.1 on random batches, options and epochs."""
     drawn = random_cases(np.random.default_rng(seed), cases=cases)
     printed, trained, product = (
         concatenate([function(case.batch, case.options, case.progress) for case in drawn])
@@ -74,7 +74,7 @@ def lemma_3_1(*, seed: int, weigh: Weigh = trained_weights, cases: int = 300) ->
     "not rise, the weight of a sample of fixed difficulty does not fall.",
 )
 def lemma_3_2(*, seed: int, weigh: Weigh = trained_weights, pairs: int = 300) -> Outcome:
-    """Lemma 3.2: weights fall where T falls; they do not fall where T does not and gamma does not rise."""
+    """Check Lemma 3.2 on falling schedules, and its corrected form on random pairs of temperatures and penalties."""
     hard, steps = _falling_courses(weigh)
     smallest = _smallest_growth(np.random.default_rng(seed), weigh, pairs)
     course = TemperatureOptions()
@@ -93,22 +93,25 @@ def lemma_3_2(*, seed: int, weigh: Weigh = trained_weights, pairs: int = 300) ->
 
 
 def weight_courses() -> dict[str, np.ndarray]:
-    """Weight of the hardest sample in every epoch, with a falling and a rising temperature, without a penalty."""
+    """Compute the weight of the hardest sample in every epoch, with a falling and a rising temperature, no penalty."""
     batch = make_batch([0], counts=[1, 1], difficulty=[1.0])
+    schedules: dict[str, Schedule] = {"falling": "exponential_decay", "rising": "linear_growth"}
     options = {
         name: FossilOptions(temperature=TemperatureOptions(schedule=schedule), gamma_initial=0.0)
-        for name, schedule in (("falling", "exponential_decay"), ("rising", "linear_growth"))
+        for name, schedule in schedules.items()
     }
-    return {name: course_of_weights(trained_weights, batch, own, epochs=EPOCHS)[:, 0] for name, own in options.items()}
+    return {
+        name: course_of_weights(trained_weights, batch, chosen, epochs=EPOCHS)[:, 0] for name, chosen in options.items()
+    }
 
 
-def _without_ramps(schedule: str) -> FossilOptions:
+def _without_ramps(schedule: Schedule) -> FossilOptions:
     course = TemperatureOptions(schedule=schedule)
     return FossilOptions(temperature=course, warmup_epochs=0, gamma_initial=0.0)
 
 
 def _falling_courses(weigh: Weigh) -> tuple[np.ndarray, np.ndarray]:
-    """Weight of the hardest sample in every epoch of a falling temperature; all steps under those that do not rise."""
+    """Compute the hardest sample's weight as the temperature falls, and all steps where it does not rise."""
     batch = make_batch([0, 0, 0], counts=[1, 1], difficulty=[0.1, 0.5, 1.0])
     courses = {name: course_of_weights(weigh, batch, _without_ramps(name), epochs=EPOCHS) for name in FALLING}
     steps = np.concatenate([np.diff(course, axis=0) for course in courses.values()])
@@ -116,7 +119,7 @@ def _falling_courses(weigh: Weigh) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _smallest_growth(rng: np.random.Generator, weigh: Weigh, pairs: int) -> float:
-    """Smallest ratio of a later to an earlier weight where the temperature does not fall nor the penalty rise."""
+    """Compute the smallest ratio of a later to an earlier weight where no temperature falls and no penalty rises."""
     batch = make_batch(
         rng.integers(2, size=20),
         counts=[9, 1],
