@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field, PositiveInt
 
@@ -142,7 +142,7 @@ class PadUfes20Dataset(ImageDataset):
     label = "PAD-UFES-20"
     reader = "pad_ufes_20"
     metadata_name = "metadata.csv"
-    published_counts: ClassVar = {"BCC": 845, "ACK": 730, "NEV": 244, "SEK": 235, "SCC": 192, "MEL": 52}
+    published_counts: ClassVar[dict[str, int]] = {"BCC": 845, "ACK": 730, "NEV": 244, "SEK": 235, "SCC": 192, "MEL": 52}
 
     root: Path | None = Field(
         None,
@@ -169,7 +169,7 @@ class MsldV2Dataset(ImageDataset):
     label = "MSLD v2.0"
     reader = "msld_v2"
     is_external = True
-    published_counts: ClassVar = {
+    published_counts: ClassVar[dict[str, int]] = {
         "Monkeypox": 284,
         "Chickenpox": 75,
         "Measles": 55,
@@ -296,7 +296,7 @@ class Datasets(Strict):
 
     def available(self) -> list[DatasetName]:
         """Return the data sets that are in a folder, downloaded or drawn."""
-        return [name for name in DATASETS if self[name].is_available]
+        return [name for name in _CLASSES if self[name].is_available]
 
     def photographs(self) -> list[DatasetName]:
         """Return the available data sets of photographs to train on, where images.dataset names none."""
@@ -310,10 +310,10 @@ def _split_counts(counts: dict[str, int], positive: list[str]) -> tuple[int, int
 
 
 _CLASSES: dict[DatasetName, type[ImageDataset]] = {
-    name: type(field.default) for name, field in Datasets.model_fields.items()
+    name: type(Datasets.model_fields[name].default) for name in get_args(DatasetName)
 }
 
-DATASETS: dict[DatasetName, str] = {name: options.label for name, options in _CLASSES.items()}
+DATASETS: dict[str, str] = {name: options.label for name, options in _CLASSES.items()}
 """How the data sets are called in print."""
 
 PHANTOMS: tuple[DatasetName, ...] = tuple(name for name, options in _CLASSES.items() if options.is_drawn)
