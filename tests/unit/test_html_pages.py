@@ -116,6 +116,7 @@ def test_the_stage_writes_a_page_a_table_with_its_data_and_reads_the_records_tha
             "sensitivity": {"title": "sensitivity", "caption": "Another.", "datasets": []},
         },
         "categories": {"Data": "folds"},
+        "protocol": [["Tests", "Two-sided & paired.", "n counts pairs."]],
         "trainings": [{"folder": "phantom/runs", "names": ["erm-baseline"], "folds": 2, "seeds": [1]}],
     }
     write_pages.run(
@@ -129,4 +130,5 @@ def test_the_stage_writes_a_page_a_table_with_its_data_and_reads_the_records_tha
     pages = {path.stem: path.read_text(encoding="utf-8") for path in (tmp_path / "pages").glob("*.html")}
     assert {name for name, page in pages.items() if "says nothing of patients" in page} == {"tuning"}
     assert "<p>A caption.</p>" in pages["tuning"]
+    assert "<h2>Tests</h2>\n<p>Two-sided &amp; paired. n counts pairs.</p>" in pages["protocol"]
     assert shown(pages["runs"])["run"].tolist() == ["phantom/runs/erm-baseline/fold0-seed1"]

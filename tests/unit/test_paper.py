@@ -9,11 +9,10 @@ import pytest
 from matplotlib.figure import Figure
 
 from fossil.design.checks import load_config
-from fossil.design.image_studies import image_studies
-from fossil.design.synthetic_studies import studies
 from fossil.reporting import registry
 from fossil.reporting.experiment import Experiment
-from fossil.reporting.paper import Picture, paper_document
+from fossil.reporting.paper import DocumentSection, paper_document
+from fossil.reporting.protocol import protocol
 from fossil.reporting.study_facts import is_drawn, study_facts
 from fossil.reporting.tables._latex import environment
 from fossil.runtime.files import write_text
@@ -22,14 +21,15 @@ from tests.requirements import require_program
 from tests.workflow.study import REPOSITORY
 
 CONFIG = load_config({"images": {"refit": True}})
-BLOCKS = studies(CONFIG) | image_studies(CONFIG)
-PICTURES = [Picture(name, f"{name} & more_") for name in ("synthetic-raincloud", "theory", "dataset-phantom")]
+EXPERIMENT = Experiment.of(CONFIG)
+FIGURES, TABLES = registry.figures(EXPERIMENT), registry.tables(EXPERIMENT)
+SECTIONS = [DocumentSection.model_validate(one) for one in registry.document_sections(FIGURES, TABLES)]
+PROTOCOL = {"Tests & more": ["50% of_it.", "The rest."]}
 
 
-def document(*tables: str, pictures: list[Picture] = PICTURES, warning: str = "") -> str:
-    return paper_document(
-        title="A title", facts={"Data": "50% of_it"}, warning=warning, tables=list(tables), figures=pictures
-    )
+def document(*, warning: str = "") -> str:
+    facts = {"Data": "50% of_it"}
+    return paper_document(title="A title", facts=facts, warning=warning, protocol=PROTOCOL, sections=SECTIONS)
 
 
 def sections(tex: str) -> list[str]:
@@ -41,30 +41,34 @@ def small_table(label: str) -> str:
     return environment(caption=f"Of {label}.", label=label, body=lines, notes=["A note."], gap=3.0)
 
 
-def test_sections_are_in_the_order_of_the_paper_and_none_is_empty() -> None:
-    tex = document("tables/env.tex", "tables/synthetic-main.tex", "tables/dataset-phantom.tex", "claims.tex")
-    assert sections(tex) == ["Theory", "Synthetic study", "Data", "Claims of the paper", "Environment"]
+def test_sections_are_in_the_order_of_the_registry_after_the_protocol_and_none_is_empty() -> None:
+    named = sections(document())
+    assert named == [name for name in registry.SECTIONS if name in named]
+    assert named[0] == "Protocol"
+    assert {"Theory", "Synthetic study", "Image study", "External validation", "Data", "Claims"} <= set(named)
+    assert all(section.parts for section in SECTIONS)
 
 
-def test_a_table_that_no_section_names_is_shown_all_the_same() -> None:
-    tex = document("tables/of-another-kind.tex", "tables/difficulty-defs.tex", "tables/difficulty-phantom.tex")
-    assert sections(tex) == ["Theory", "Synthetic study", "Data", "Further results"]
-    assert r"\input{../tables/of-another-kind.tex}" in tex.partition("Further results")[2]
-    synthetic, data = tex.split(r"\section")[2:4]
-    assert "difficulty-defs.tex" in synthetic
-    assert "difficulty-phantom.tex" in data
+def test_what_holds_for_all_tables_is_said_once_before_them() -> None:
+    protocol = document().partition(r"\section{Protocol}")[2].partition(r"\section{")[0]
+    assert r"\subsection*{Tests \& more}" in protocol
+    assert r"50\% of\_it. The rest." in protocol
 
 
 def test_every_table_is_read_and_every_figure_shown_once_and_linked_to() -> None:
-    tables = ["tables/synthetic-main.tex", "tables/robustness-difficulty.tex", "tables/tuning.tex"]
-    tex = document(*tables, pictures=[*PICTURES, Picture("robustness-difficulty", "One.")])
-    for path in tables:
-        assert tex.count(rf"\input{{../{path}}}") == 1
-    for name in ("theory", "robustness-difficulty"):
+    tex = document()
+    for name in TABLES:
+        assert tex.count(rf"\input{{../tables/{name}.tex}}") == tex.count(rf"\ref{{tab:{name}}}") == 1
+    for name in FIGURES:
         assert tex.count(rf"{{../figures/{name}.pdf}}") == 1
         assert tex.count(rf"\ref{{fig:{name}}}") == tex.count(rf"\label{{fig:{name}}}") == 1
-    assert tex.count(r"\ref{tab:tuning}") == 1
-    assert r"theory \& more\_" in tex
+    assert tex.count(r"\input{../claims.tex}") == 1
+
+
+def test_a_table_stands_before_the_figure_of_its_name() -> None:
+    tex = document()
+    assert tex.index("tables/difficulty-defs.tex") < tex.index("figures/difficulty-defs.pdf")
+    assert tex.index("tables/difficulty-defs.tex") < tex.index("tables/sensitivity.tex")
 
 
 def test_what_was_run_stands_on_the_first_page_with_the_warning() -> None:
@@ -75,7 +79,7 @@ def test_what_was_run_stands_on_the_first_page_with_the_warning() -> None:
 
 
 def test_the_facts_name_data_seeds_folds_methods_and_phantoms() -> None:
-    facts = study_facts(Experiment.of(CONFIG))
+    facts = study_facts(EXPERIMENT)
     assert "9:1, 4:1, 19:1" in facts["Synthetic data"]
     assert "8 seeds (42, 77, 123, 999, 2025, 17, 88, 321)" in facts["Synthetic data"]
     assert facts["Image data"] == "Phantom data (drawn by the pipeline, no patients); 3 folds, 2 seeds (42, 77)"
@@ -91,20 +95,18 @@ def test_the_facts_name_data_seeds_folds_methods_and_phantoms() -> None:
 def results(tmp_path: Path) -> Path:
     """A folder of results with a small table of every name, figures, and the document."""
     folder = tmp_path / "results"
-    names = list(registry.tables(Experiment.of(CONFIG)))
-    for name in names:
+    for name in TABLES:
         write_text(folder / "tables" / f"{name}.tex", small_table(name))
     write_text(folder / "claims.tex", r"\begin{longtable}{ll}\toprule A & B \\ \bottomrule\end{longtable}")
-    drawn = {name: f"{one.title}. {one.caption}" for name, one in registry.figures(Experiment.of(CONFIG)).items()}
     (folder / "figures").mkdir()
-    for name in drawn:
+    for name in FIGURES:
         Figure(figsize=(6, 4)).savefig(folder / "figures" / f"{name}.pdf")
     settings = write_paper.Settings(
         title="FOSSIL: all of it",
-        facts=[list(fact) for fact in study_facts(Experiment.of(CONFIG)).items()],
+        facts=[list(fact) for fact in study_facts(EXPERIMENT).items()],
         warning="Phantoms.",
-        tables=[*(f"tables/{name}.tex" for name in names), "claims.tex"],
-        figures=drawn,
+        protocol=[[heading, *sentences] for heading, sentences in protocol(CONFIG).items()],
+        sections=SECTIONS,
     )
     write_paper.run(settings, document=folder / "paper" / "paper.tex")
     return folder
@@ -149,5 +151,5 @@ def test_without_latexmk_the_error_says_what_to_install(results: Path, monkeypat
 
 def test_the_readme_of_the_results_names_what_is_made_of_the_whole_run() -> None:
     text = (REPOSITORY / "results" / "README.md").read_text(encoding="utf-8")
-    for name in ("tables/env.tex", "summary.md", "paper/paper.tex", "paper/paper.pdf"):
+    for name in ("summary.md", "paper/paper.tex", "paper/paper.pdf"):
         assert f"| `{name}`" in text

@@ -68,8 +68,5 @@ def test_every_kind_of_file_that_the_run_makes_is_named_in_the_readme_of_the_res
         folder = path.relative_to(study.root / "results").parts[0]
         if path.is_file():
             assert f"`{folder}/" in readme or f"`{path.name}`" in readme or f"/{path.name}`" in readme, path
-            assert (
-                path.name in readme
-                or folder in ("logs", "records", "statistics", "metrics")
-                or (path.with_suffix(".tex").name in readme or path.with_suffix(".pdf").name in readme)
-            ), path
+            kinds = ("figures", "logs", "metrics", "pages", "statistics", "tables")
+            assert path.name in readme or folder in kinds, path

@@ -42,7 +42,8 @@ from fossil.pipeline.evaluation import EvaluationJobs
 from fossil.pipeline.images import ImageJobs
 from fossil.pipeline.synthetic import SyntheticJobs
 from fossil.reporting.experiment import Experiment
-from fossil.reporting.registry import figures, tables
+from fossil.reporting.protocol import protocol
+from fossil.reporting.registry import document_sections, figures, tables
 from fossil.reporting.study_facts import PHANTOM_SENTENCE, is_drawn, study_facts
 
 # Jobs run the package of this checkout with the Python that runs Snakemake, unless a software environment is deployed,

@@ -13,6 +13,7 @@ SUMMARY = Path("results/summary.md")
 # Pages of the report: category and title.
 PAGES = {
     **{name: (table.section, name.replace("-", " ")) for name, table in TABLES.items()},
+    "protocol": ("Protocol", "how runs are made, measured and tested"),
     "claims": ("Claims", "claims of the paper"),
     "runs": ("Provenance", "every run"),
 }
@@ -24,6 +25,7 @@ def category_texts():
     external = [f"{IMAGES.external}-transfer" in IMAGES.studies and "the same models"]
     external += [f"{IMAGES.external}-refit" in IMAGES.studies and "models trained there"]
     texts = {
+        "Protocol": "what holds for all tables and figures",
         "Claims": "what the paper says, against what was found",
         "Theory": "its statements, checked",
         "Synthetic study": "every method on generated data",
@@ -80,8 +82,8 @@ def write_paper_settings(wildcards):
         title="FOSSIL: all tables and figures of this run",
         facts=list(study_facts(EXPERIMENT).items()),
         warning=PHANTOM_SENTENCE if is_drawn(CONFIG) else "",
-        tables=[*expand("tables/{table}.tex", table=TABLES), *CLAIMS_TEX],
-        figures={name: f"{figure.title}. {figure.caption}" for name, figure in FIGURES.items()},
+        protocol=[[heading, *sentences] for heading, sentences in protocol(CONFIG).items()],
+        sections=document_sections(FIGURES, TABLES),
     )
 
 
@@ -92,6 +94,7 @@ def write_pages_settings(wildcards):
             for name, table in TABLES.items()
         },
         categories=category_texts(),
+        protocol=[[heading, *sentences] for heading, sentences in protocol(CONFIG).items()],
         trainings=training_groups(),
     )
 

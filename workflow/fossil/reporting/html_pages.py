@@ -39,7 +39,7 @@ _PRINTED = "_printed"
 
 
 def table_page(table: pd.DataFrame, *, title: str, caption: str, data: Sequence[str] = ()) -> str:
-    """Lay a table of results out as a page of its own, with the same numbers, fewer digits and no constant column.
+    """Return a page of a table of results, with the same numbers, fewer digits and no constant column.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def table_page(table: pd.DataFrame, *, title: str, caption: str, data: Sequence[
 
 
 def runs_page(records: Mapping[str, Mapping[str, Any]]) -> str:
-    """List every training with what it ran on.
+    """Return a page of every training and what it ran on.
 
     Parameters
     ----------
@@ -97,18 +97,24 @@ def runs_page(records: Mapping[str, Mapping[str, Any]]) -> str:
     return table_page(pd.DataFrame(rows), title="Provenance of every run", caption=caption)
 
 
+def protocol_page(protocol: Mapping[str, Sequence[str]]) -> str:
+    """Return what holds for all tables and figures, by heading."""
+    parts = [f"<h2>{escape(head)}</h2>\n<p>{escape(' '.join(sentences))}</p>" for head, sentences in protocol.items()]
+    return html_page("Protocol", "\n".join(["<h1>Protocol</h1>", *parts]))
+
+
 def markdown_page(text: str, *, title: str) -> str:
-    """Turn Markdown with tables into a page."""
+    """Return Markdown with tables as a page."""
     return html_page(title, markdown_body(text))
 
 
 def markdown_body(text: str) -> str:
-    """Turn Markdown with tables into HTML, without a head."""
+    """Return Markdown with tables as HTML, without a head."""
     return MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
 
 
 def html_page(title: str, body: str) -> str:
-    """Put a body into a page that needs no other file."""
+    """Return a body as a page that needs no other file."""
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{escape(title)}</title>'
         f"<style>{_STYLE}</style></head>\n<body>\n{body}\n</body>\n</html>\n"
@@ -116,7 +122,7 @@ def html_page(title: str, body: str) -> str:
 
 
 def overview(summary: str, claims: str, links: Mapping[str, str]) -> str:
-    """Write the first page of the report as reStructuredText: the run's summary, its claims, and where to go on.
+    """Return the first page of the report as reStructuredText: the summary, the claims, and the categories.
 
     Parameters
     ----------

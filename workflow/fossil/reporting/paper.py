@@ -1,12 +1,11 @@
-"""A LaTeX document of all tables and figures of a run, in the order of the paper."""
+"""A LaTeX document of all tables and figures of a run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
+from fossil.config.strict import Strict
 from fossil.reporting.tables._latex import escape
 
 _PREAMBLE = r"""% Made by the pipeline. Tables and figures are read from the folders beside this one.
@@ -26,34 +25,20 @@ _PREAMBLE = r"""% Made by the pipeline. Tables and figures are read from the fol
 \setlength{\parindent}{0pt}
 \setlength{\parskip}{6pt}"""
 
-SECTIONS: dict[str, tuple[str, ...]] = {
-    "Theory": ("theory",),
-    "Synthetic study": (
-        *("synthetic-results", "synthetic-raincloud", "synthetic-ranks", "synthetic-main", "imbalance-ratios"),
-        *("robustness-difficulty", "difficulty-defs", "sensitivity"),
-        *("regret-trajectories", "weight-trajectories", "effective-sample-size"),
-    ),
-    "Internal study": ("final-tuning", "internal-regret", "padufes-tradeoff", "padufes-ranks"),
-    "External validation": ("external-validation", "external-tradeoff", "external-refit"),
-    "Search for options": ("proxy-top3", "tuning"),
-    "Operating point": ("operating-point",),
-    "Data": ("dataset-*", "difficulty-*", "msld-statistics"),
-    "Further results": ("*",),
-    "Claims of the paper": ("claims",),
-    "Environment": ("env",),
-}
-"""Sections in their order, with names of tables and figures or patterns of them.
 
-A name goes where it is named in full, or else to the first pattern that it fits, and to further results last.
-"""
+class Part(Strict):
+    """A table, by its file of LaTeX below the results, or a figure, by its name and its caption in plain text."""
+
+    table: str = ""
+    figure: str = ""
+    caption: str = ""
 
 
-@dataclass(frozen=True)
-class Picture:
-    """A figure: the name of its file without its ending, and its caption in plain text."""
+class DocumentSection(Strict):
+    """A section of the document: its tables and figures in their order."""
 
-    name: str
-    caption: str
+    title: str
+    parts: list[Part]
 
 
 def paper_document(
@@ -61,10 +46,10 @@ def paper_document(
     title: str,
     facts: Mapping[str, str],
     warning: str,
-    tables: Sequence[str],
-    figures: Sequence[Picture],
+    protocol: Mapping[str, Sequence[str]],
+    sections: Sequence[DocumentSection],
 ) -> str:
-    r"""Write the document, to be set in a folder beside the tables' and the figures'.
+    r"""Return the document, for a folder next to those of the tables and the figures.
 
     Parameters
     ----------
@@ -72,10 +57,8 @@ def paper_document(
         Plain text; the warning, if any, stands in bold on the first page.
     facts : mapping
         What was run, by heading; plain text.
-    tables : sequence of str
-        Files of LaTeX, as paths below the folder of results. Each is a table of its own with caption and label.
-    figures : sequence of Picture
-        PDF files in the folder of figures.
+    protocol : mapping
+        Sentences that hold for all tables and figures, by heading; plain text.
 
     Returns
     -------
@@ -83,14 +66,11 @@ def paper_document(
         LaTeX that needs booktabs, longtable, graphicx and hyperref.
     """
     lines = [*_PREAMBLE.splitlines(), rf"\title{{{escape(title)}}}", r"\author{}", r"\date{}", r"\begin{document}"]
-    lines += [r"\maketitle", *_first_page(facts, warning), r"\tableofcontents"]
-    for section, names in _by_section([PurePosixPath(path).stem for path in tables], [f.name for f in figures]).items():
-        its_tables = [path for name in names for path in tables if PurePosixPath(path).stem == name]
-        its_figures = {name: f for name in names for f in figures if f.name == name}
-        lines += ["", r"\clearpage", rf"\section{{{section}}}", _mentioned(its_tables, list(its_figures))]
-        for name in names:
-            lines += [rf"\input{{../{path}}}" for path in its_tables if PurePosixPath(path).stem == name]
-            lines += _figure(its_figures[name]) if name in its_figures else []
+    lines += [r"\maketitle", *_first_page(facts, warning), r"\tableofcontents", *_protocol(protocol)]
+    for section in sections:
+        lines += ["", r"\clearpage", rf"\section{{{escape(section.title)}}}", _links(section.parts)]
+        for part in section.parts:
+            lines += [rf"\input{{../{part.table}}}"] if part.table else _figure(part)
     return "\n".join([*lines, r"\end{document}"]) + "\n"
 
 
@@ -103,24 +83,20 @@ def _first_page(facts: Mapping[str, str], warning: str) -> Iterator[str]:
         yield rf"\par\medskip\textbf{{{escape(warning)}}}"
 
 
-def _by_section(tables: Sequence[str], figures: Sequence[str]) -> dict[str, list[str]]:
-    """Put each name into its section, in the section's order; sections without any are left out."""
-    found: dict[str, list[str]] = {section: [] for section in SECTIONS}
-    places = {}
-    for name in dict.fromkeys([*tables, *figures]):
-        fits = [(section, i, pattern) for section, all_ in SECTIONS.items() for i, pattern in enumerate(all_)]
-        fits = [fit for fit in fits if fnmatchcase(name, fit[2])]
-        places[name] = min(fits, key=lambda fit, name=name: (fit[2] != name, fit[2] == "*"))
-    for name, (section, _, _) in sorted(places.items(), key=lambda item: item[1][1]):
-        found[section].append(name)
-    return {section: names for section, names in found.items() if names}
+def _protocol(protocol: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    if protocol:
+        yield from ("", r"\clearpage", r"\section{Protocol}")
+    for heading, sentences in protocol.items():
+        yield rf"\subsection*{{{escape(heading)}}}"
+        yield " ".join(map(escape, sentences))
 
 
-def _mentioned(tables: Sequence[str], figures: Sequence[str]) -> str:
-    """Link to everything of a section; what is no table of the pipeline's own has no label to link to."""
-    names = [path.stem for path in map(PurePosixPath, tables) if path.parent.name == "tables"]
-    parts = [_linked("Table", "tab", names), _linked("Figure", "fig", figures)]
-    return f"{'; '.join(filter(None, parts))}." if any(parts) else ""
+def _links(parts: Sequence[Part]) -> str:
+    """Link to all parts of a section; what is no table of the folder of tables has no label to link to."""
+    files = [PurePosixPath(part.table) for part in parts if part.table]
+    tables = [file.stem for file in files if file.parent.name == "tables"]
+    both = [_linked("Table", "tab", tables), _linked("Figure", "fig", [part.figure for part in parts if part.figure])]
+    return f"{'; '.join(filter(None, both))}." if any(both) else ""
 
 
 def _linked(kind: str, prefix: str, names: Sequence[str]) -> str:
@@ -129,12 +105,12 @@ def _linked(kind: str, prefix: str, names: Sequence[str]) -> str:
     return f"{kind}{'s' if len(names) > 1 else ''}~" + ", ".join(rf"\ref{{{prefix}:{name}}}" for name in names)
 
 
-def _figure(picture: Picture) -> list[str]:
+def _figure(part: Part) -> list[str]:
     return [
         r"\begin{figure}[!ht]",
         r"\centering",
-        rf"\includegraphics[width=\linewidth,height=0.8\textheight,keepaspectratio]{{../figures/{picture.name}.pdf}}",
-        rf"\caption{{{escape(picture.caption)}}}",
-        rf"\label{{fig:{picture.name}}}",
+        rf"\includegraphics[width=\linewidth,height=0.8\textheight,keepaspectratio]{{../figures/{part.figure}.pdf}}",
+        rf"\caption{{{escape(part.caption)}}}",
+        rf"\label{{fig:{part.figure}}}",
         r"\end{figure}",
     ]

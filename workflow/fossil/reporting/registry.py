@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from types import ModuleType
-from typing import TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 import fossil.reporting.figures
 import fossil.reporting.tables
@@ -42,6 +42,20 @@ def in_order(entries: Iterable[AnyEntry]) -> list[AnyEntry]:
     return sorted(
         entries, key=lambda one: (SECTIONS.index(one.section), one.place, one.name, isinstance(one, FigureEntry))
     )
+
+
+def document_sections(figures: Mapping[str, FigureEntry], tables: Mapping[str, TableEntry]) -> list[dict[str, Any]]:
+    """Return the sections of the document in their order, each with its tables and figures, as `write_paper` takes it.
+
+    The paper's claims are a file of their own, which no module of tables makes.
+    """
+    entries = in_order([*figures.values(), *tables.values()])
+    parts: dict[Section, list[dict[str, str]]] = {section: [] for section in SECTIONS}
+    for entry in entries:
+        figure = {"figure": entry.name, "caption": f"{entry.title.rstrip('.')}. {entry.caption}"}
+        parts[entry.section].append(figure if isinstance(entry, FigureEntry) else {"table": f"tables/{entry.name}.tex"})
+    parts["Claims"].append({"table": "claims.tex"})
+    return [{"title": section, "parts": found} for section, found in parts.items() if found]
 
 
 def by_name(entries: Iterable[AnyEntry]) -> dict[str, AnyEntry]:

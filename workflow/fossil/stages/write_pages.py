@@ -10,7 +10,7 @@ from fossil.claims.ledger import read_ledger
 from fossil.config.strict import Strict
 from fossil.evaluation.records import Trainings, read_records
 from fossil.reporting.claims import page, verdict_table
-from fossil.reporting.html_pages import markdown_page, overview, runs_page, table_page
+from fossil.reporting.html_pages import markdown_page, overview, protocol_page, runs_page, table_page
 from fossil.runtime.files import write_text
 
 
@@ -23,10 +23,11 @@ class TablePage(Strict):
 
 
 class Settings(Strict):
-    """The page of each table, by name; what the report's categories hold; the study's trainings."""
+    """The page of each table, by name; what the report's categories hold; what holds for all tables; the trainings."""
 
     tables: dict[str, TablePage]
     categories: dict[str, str]
+    protocol: list[list[str]]
     trainings: list[Trainings]
 
 
@@ -41,12 +42,16 @@ def run(
 ) -> None:
     """Read tables (CSV), the summary (Markdown), the ledger, and below the results records; write HTML.
 
-    Into the folder ``pages``: a page for each table, claims.html, runs.html, and overview.rst, the report's first page.
+    Into the folder ``pages``: a page for each table, protocol.html, claims.html, runs.html, and overview.rst, the
+    report's first page.
     """
     for path in tables:
         told = settings.tables[path.stem]
         html = table_page(_read(path), title=told.title, caption=told.caption, data=told.datasets)
         write_text(pages / f"{path.stem}.html", html)
+    write_text(
+        pages / "protocol.html", protocol_page({heading: sentences for heading, *sentences in settings.protocol})
+    )
     judged = read_ledger(ledger)
     write_text(pages / "claims.html", markdown_page(page(judged), title="The paper's claims"))
     write_text(pages / "runs.html", runs_page(read_records(settings.trainings, results)))

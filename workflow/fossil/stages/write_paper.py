@@ -5,29 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 
 from fossil.config.strict import Strict
-from fossil.reporting.paper import Picture, paper_document
+from fossil.reporting.paper import DocumentSection, paper_document
 from fossil.runtime.files import write_text
 
 
 class Settings(Strict):
-    """Title, facts and warning of the first page, the tables' files in the results, and the figures' captions."""
+    """Title, facts and warning of the first page, what holds for all tables (heading, sentences), and the sections."""
 
     title: str
     facts: list[list[str]]
     warning: str
-    tables: list[str]
-    figures: dict[str, str]
+    protocol: list[list[str]]
+    sections: list[DocumentSection]
 
 
 def run(settings: Settings, *, document: Path) -> None:
     """Write LaTeX."""
-    write_text(
-        document,
-        paper_document(
-            title=settings.title,
-            facts=dict(settings.facts),
-            warning=settings.warning,
-            tables=settings.tables,
-            figures=[Picture(name, caption) for name, caption in settings.figures.items()],
-        ),
+    text = paper_document(
+        title=settings.title,
+        facts=dict(settings.facts),
+        warning=settings.warning,
+        protocol={heading: sentences for heading, *sentences in settings.protocol},
+        sections=settings.sections,
     )
+    write_text(document, text)
