@@ -86,7 +86,7 @@ def test_tables_print_metrics_of_the_registry() -> None:
 
 def test_the_planning_of_tables_imports_nothing_heavy() -> None:
     code = (
-        "import sys; from fossil.config import Config; from fossil.reporting import registry;"
+        "import sys; from fossil.config.root import Config; from fossil.reporting import registry;"
         "from fossil.reporting.experiment import Experiment; registry.tables(Experiment.of(Config()));"
         "print([name for name in ('torch', 'pandas', 'matplotlib', 'scipy', 'numpy') if name in sys.modules])"
     )
