@@ -1,4 +1,4 @@
-"""The catalogue of tables and figures: each can be made as its entry says, and its notes are those of the settings."""
+"""The registry of tables and figures: each can be made as its entry says."""
 
 from __future__ import annotations
 

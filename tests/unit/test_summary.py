@@ -59,7 +59,7 @@ def page(
 ) -> str:
     metrics = metrics or [long_table({"erm": 0.6}, names=["auc"])]
     told: dict[str, Any] = {"facts": {"Seeds": "eight"}, "warning": "Drawn.", "headline": "imbalance ratio 9:1"}
-    told |= {"reference": "fossil", "drawn": True} | more
+    told |= {"reference": "fossil", "drawn": True, "alpha": 0.05} | more
     return summary_page(Tables(synthetic, internal, external, metrics, THEORY, claims), **told)
 
 
@@ -198,6 +198,7 @@ def test_the_stage_reads_what_there_is(tmp_path: Path) -> None:
         "headline": "imbalance ratio 9:1",
         "reference": "fossil",
         "drawn": True,
+        "alpha": 0.05,
     }
     summarise_results.run(
         summarise_results.Settings.model_validate(settings),

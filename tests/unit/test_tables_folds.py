@@ -28,7 +28,7 @@ P_SHOWN = ["wilcoxon", "wilcoxon_holm", "corrected_t", "corrected_t_holm"]
 
 
 def tabulated(name: str, images: dict[str, Any], datasets: dict[str, Any]) -> tuple[pd.DataFrame, str]:
-    """A table of the catalogue with random metrics of 5 folds and 3 seeds, tested as the pipeline does."""
+    """A table of the registry with random metrics of 5 folds and 3 seeds, tested as the pipeline does."""
     config = load_config({"images": {"folds": 5, "seeds": [42, 77, 123], "difficulty_seed": 42, **images}} | datasets)
     experiment = Experiment.of(config)
     table = tables(experiment)[name]

@@ -181,7 +181,11 @@ ON_PHANTOMS: dict[str, tuple[Any, Jobs]] = {
     "methods.fossil_bilevel.damping": (0.2, METHOD),
     "methods.focal.gamma": (4.0, METHOD | (TRAINED - SCORES)),
     "methods.fossil.beta": (0.9, STACKS | (TRAINED - SCORES)),
-    "statistics.alpha": (0.9, RANKS | SYNTHETIC_RANKS | {"rank_methods"}),
+    "statistics.alpha": (
+        0.9,
+        (RANKS | SYNTHETIC_RANKS | METHOD_TABLES | FOSSIL_TABLES | IMAGE_TABLES | REFIT_TABLE | CLAIMS | TEXTS)
+        | {"rank_methods", "tabulate_sensitivity"},
+    ),
     "statistics.confidence": (0.9, TESTED | jobs("draw_figure", "robustness-difficulty")),
     "statistics.shuffles": (300, TESTED),
     "statistics.resamples": (300, TESTED),

@@ -34,7 +34,7 @@ OWN = {**WIDE, "datasets": {"custom": {"table": "own.csv"}, "msld_v2": {"downloa
 
 # The configuration, what is derived from it for the settings of jobs, and what plans them.
 SETTINGS = r"config(\..+)?|pipeline(\..+)?|design\.(checks|plan)"
-SETTINGS += r"|reporting\.(catalogue\w*|study_facts|experiment|registry)"
+SETTINGS += r"|reporting\.(study_facts|experiment|registry|protocol)"
 # What starts a stage or a run and keeps its record, and stages that no job of the study runs.
 AROUND = r"__main__|runtime\.(digest|drivers|failures|provenance|slurm)"
 AROUND += r"|stages\.(describe_config|write_readme)|reporting\.config_reference"

@@ -112,6 +112,7 @@ def summarise_results_settings(wildcards):
         headline=f"imbalance ratio {CONFIG.synthetic.scenarios[HEADLINE].imbalance_ratio:g}:1",
         drawn=IMAGES.dataset in PHANTOMS,
         reference=CONFIG.synthetic.reference,
+        alpha=CONFIG.statistics.alpha,
     )
 
 
@@ -137,7 +138,7 @@ def judge_claims_settings(wildcards):
         protocols=protocols(CONFIG, CLAIMED_TABLES, searched=CLAIMED_SEARCH),
         searches=[described_search(CONFIG, method) for method in IMAGES.trials if CLAIMED_SEARCH],
         trials=f"{IMAGES.dataset}-trials" if CLAIMED_SEARCH else "",
-        statistics=EVALUATION.tests,
+        statistics=CONFIG.statistics,
     )
 
 

@@ -21,10 +21,11 @@ from fossil.claims.verdicts import (
     NOT_RUN,
     Answer,
 )
-from fossil.claims.wording import intervals, label, p_text, place, runs_text
+from fossil.claims.wording import intervals, label, place, runs_text
 from fossil.config.strict import Strict
 from fossil.design.comparisons import Block, Row
 from fossil.evaluation.metrics import METRICS
+from fossil.evaluation.p_values import p_text
 
 Named = Annotated[list[str], Field(min_length=1, max_length=2)]
 """A row of the paper's table: the method, and the variant where the paper names one."""

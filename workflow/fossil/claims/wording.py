@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from fossil.claims.evidence import Pairs
 from fossil.claims.reported import RowName
 from fossil.design.comparisons import Row
@@ -20,11 +18,6 @@ def place(metric: str, ratio: str) -> str:
     """Return metric and imbalance ratio, for the start of a sentence."""
     name = metric.replace("_", " ")
     return f"{name} at {ratio}:1" if ratio else name
-
-
-def p_text(p: float) -> str:
-    """Format a p-value, never as zero."""
-    return "undefined" if np.isnan(p) else "< .001" if p < 0.001 else f"{p:.3f}"
 
 
 def runs_text(pair: Pairs) -> str:

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 
 from fossil.config.datasets import DATASETS
+from fossil.evaluation.p_values import p_text
 from fossil.reporting.claims import verdict_table
 
 _COLUMNS = {"balanced_accuracy": "balanced accuracy", "recall": "recall", "auc": "AUC"}
 _EXTERNAL_COLUMNS = _COLUMNS | {"generalization_gap": "generalisation gap"}
 _JUDGED = "balanced_accuracy"
-_LEVEL = 0.05
 # Seeds of a study in folds share training images, which only the second test minds.
 _TESTS = {"wilcoxon": "Wilcoxon", "corrected_t": "corrected resampled t-test"}
 _RUN = ["scenario", "method", "variant", "fold", "seed"]
@@ -52,7 +52,7 @@ class Tables:
 
 
 def summary_page(
-    tables: Tables, *, facts: Mapping[str, str], warning: str, headline: str, reference: str, drawn: bool
+    tables: Tables, *, facts: Mapping[str, str], warning: str, headline: str, reference: str, drawn: bool, alpha: float
 ) -> str:
     """Write the page in Markdown.
 
@@ -68,6 +68,8 @@ def summary_page(
         Method of the synthetic section that every other one is tested against.
     drawn : bool
         Whether the image study's images are phantoms.
+    alpha : float
+        Level of the tests.
     """
     synthetic = None if tables.synthetic is None else _first_block(tables.synthetic)
     parts = ["# Summary", "", *(f"- {heading}: {text}" for heading, text in facts.items())]
@@ -77,8 +79,8 @@ def summary_page(
         f"- {finding}"
         for finding in (
             _best_finding(synthetic, headline),
-            _weights_finding(synthetic, headline, reference),
-            _image_finding(tables.internal, drawn=drawn),
+            _weights_finding(synthetic, headline, reference, alpha=alpha),
+            _image_finding(tables.internal, drawn=drawn, alpha=alpha),
         )
     ]
     for title, table, columns in (
@@ -123,7 +125,7 @@ def _best_finding(table: pd.DataFrame | None, headline: str) -> str:
     )
 
 
-def _weights_finding(table: pd.DataFrame | None, headline: str, reference: str) -> str:
+def _weights_finding(table: pd.DataFrame | None, headline: str, reference: str, *, alpha: float) -> str:
     """Compare the reference with class weights that follow the inverse class frequency."""
     rows = {} if table is None else {name: mine.iloc[0] for name, mine in table.groupby("method")}
     start = f"Synthetic data, {headline}: "
@@ -134,15 +136,15 @@ def _weights_finding(table: pd.DataFrame | None, headline: str, reference: str) 
     p, corrected = weights["p_wilcoxon"], weights["p_wilcoxon_holm"]
     if np.isnan(ahead) or np.isnan(p):
         return f"{start}runs lack to hold {weights['label']} against {ours['label']}."
-    verdict = "is told apart" if corrected < _LEVEL else "cannot be told apart"
+    verdict = "is told apart" if corrected < alpha else "cannot be told apart"
     return (
         f"{start}{ours['label']} has {abs(ahead):.3f} {'more' if ahead >= 0 else 'less'} balanced accuracy than class "
-        f"weights by inverse frequency ({weights['label']}), a difference that {verdict} from chance at {_LEVEL:g}: "
-        f"Wilcoxon p = {_p(p)}, {_p(corrected)} by Holm."
+        f"weights by inverse frequency ({weights['label']}), a difference that {verdict} from chance at {alpha:g}: "
+        f"Wilcoxon p = {p_text(p)}, {p_text(corrected)} by Holm."
     )
 
 
-def _image_finding(table: pd.DataFrame | None, *, drawn: bool) -> str:
+def _image_finding(table: pd.DataFrame | None, *, drawn: bool, alpha: float) -> str:
     start = "Phantom images" if drawn else "Images"
     ranked = None if table is None else table.dropna(subset=[f"{_JUDGED}_mean"])
     if ranked is None or ranked.empty:
@@ -152,8 +154,8 @@ def _image_finding(table: pd.DataFrame | None, *, drawn: bool) -> str:
     text = f"{start}: the highest balanced accuracy is {_mean_and_deviation(best, _JUDGED)}, of {' and '.join(level)}"
     test = _test_of(ranked)
     corrected = ranked[f"p_{test}_holm"].dropna()
-    apart = int((corrected < _LEVEL).sum())
-    text += f"; {apart} of {len(corrected)} rows are told apart from the reference ({_TESTS[test]}, Holm, {_LEVEL:g})."
+    apart = int((corrected < alpha).sum())
+    text += f"; {apart} of {len(corrected)} rows are told apart from the reference ({_TESTS[test]}, Holm, {alpha:g})."
     return f"{text} Images that are drawn say nothing of patients." if drawn else text
 
 
@@ -165,7 +167,7 @@ def _rows(table: pd.DataFrame, columns: Mapping[str, str]) -> Iterator[str]:
     for _, entry in table.iterrows():
         lack = f" (n = {entry['n']})" if entry["n"] < entry["n_expected"] else ""
         p = entry[column]
-        test = "" if np.isnan(p) else f"{_p(p)} ({_p(entry[f'{column}_holm'])})"
+        test = "" if np.isnan(p) else f"{p_text(p)} ({p_text(entry[f'{column}_holm'])})"
         # A bar in a label would end its cell.
         label = str(entry["label"]).replace("|", r"\|")
         lines.append([f"{label}{lack}", *(_mean_and_deviation(entry, metric) for metric in shown), test])
@@ -201,7 +203,3 @@ def _mean_and_deviation(entry: pd.Series, metric: str) -> str:
     if np.isnan(mean):
         return "--"
     return f"{mean:.3f}" if np.isnan(deviation) else f"{mean:.3f} ± {deviation:.3f}"
-
-
-def _p(p: float) -> str:
-    return f"{p:.3f}" if p >= 0.0005 else "<0.001"

@@ -13,13 +13,14 @@ from fossil.runtime.files import write_text
 
 
 class Settings(Strict):
-    """What was run, what must be said of its data, the first synthetic scenario, and what others are tested against."""
+    """What was run, on which data, the first synthetic scenario, and what others are tested against at which level."""
 
     facts: list[list[str]]
     warning: str
     headline: str
     reference: str
     drawn: bool
+    alpha: float
 
 
 def run(
@@ -49,6 +50,7 @@ def run(
         headline=settings.headline,
         reference=settings.reference,
         drawn=settings.drawn,
+        alpha=settings.alpha,
     )
     write_text(summary, page)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from fossil.design.comparisons import Block, Row, row_key
+from fossil.evaluation.p_values import p_equation
 from fossil.reporting.style import (
     SMALL,
     TEXT_WIDTH,
@@ -165,8 +166,4 @@ def _tests(panel: pd.DataFrame) -> str:
         return text
     f = f"{first['f']:.2f}" if math.isfinite(first["f"]) else "\N{INFINITY}"
     friedman = f"Friedman \N{GREEK SMALL LETTER CHI}\N{SUPERSCRIPT TWO} = {first['chi2']:.2f}"
-    return f"{text}; {friedman}, {_p(first['p_friedman'])}; F = {f}, {_p(first['p_iman_davenport'])}"
-
-
-def _p(value: float) -> str:
-    return f"p = {value:.3f}" if value >= 0.0005 else "p < 0.001"
+    return f"{text}; {friedman}, {p_equation(first['p_friedman'])}; F = {f}, {p_equation(first['p_iman_davenport'])}"

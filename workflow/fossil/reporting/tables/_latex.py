@@ -10,6 +10,7 @@ import pandas as pd
 
 from fossil.config.methods import METHODS
 from fossil.evaluation.metrics import Best
+from fossil.evaluation.p_values import p_text
 
 _SPECIALS = {character: rf"\{character}" for character in "&%$#_{}"} | {
     "~": r"\textasciitilde{}",
@@ -144,10 +145,8 @@ def entry_lines(
 
 
 def p_cell(p: float) -> str:
-    """Print a p-value, never as zero."""
-    if np.isnan(p):
-        return NOTHING
-    return f"{p:.3f}" if p >= 0.0005 else "$<$0.001"
+    """Print a p-value; `NOTHING` for NaN."""
+    return NOTHING if np.isnan(p) else escape(p_text(p))
 
 
 def signed(value: float, decimals: int) -> str:
