@@ -165,14 +165,14 @@ class Toy:
             restore_results.run(restore_results.Settings())
 
     def clone(self, name: str = "clone") -> Toy:
-        """Clone the repository beside itself, without what Git does not keep, and name the remote of the results."""
+        """Clone the repository next to itself, without what Git does not keep, and name the remote of the results."""
         self.git("clone", "--quiet", ".", f"../{name}")
         clone = Toy(self.root.parent / name)
         shutil.copy(self.root / ".dvc/config.local", clone.root / ".dvc")
         return clone
 
     def name_remote(self) -> None:
-        """Keep results in a folder beside the study."""
+        """Keep results in a folder next to the study."""
         self.dvc("remote", "add", "--default", "--local", "store", "../remote")
 
     def copy(self, folder: Path) -> Toy:
@@ -182,7 +182,7 @@ class Toy:
 
     def files(self) -> dict[str, bytes]:
         """All files of data and results that Git does not keep, but for logs."""
-        found = [path for name in ("data", "results") for path in (self.root / name).rglob("*") if path.is_file()]
-        kept = [path for path in found if path.suffix != ".dvc" and not {"logs", "version"} & {*path.parts}]
+        files = [path for name in ("data", "results") for path in (self.root / name).rglob("*") if path.is_file()]
+        kept = [path for path in files if path.suffix != ".dvc" and not {"logs", "version"} & {*path.parts}]
         plain = ("dvc.yaml", "README.md")
         return {str(path.relative_to(self.root)): path.read_bytes() for path in kept if path.name not in plain}

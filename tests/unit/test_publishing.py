@@ -176,7 +176,7 @@ def test_what_a_version_no_longer_has_loses_its_pointer_and_the_users_pointers_s
     assert {path.name for path in toy.root.glob("data/raw/*.dvc")} == {"photographs.dvc", "toy.dvc", "toy.json.dvc"}
 
 
-def test_nothing_is_published_beside_another_run_though_it_started_meanwhile(
+def test_nothing_is_published_next_to_another_run_though_it_started_meanwhile(
     toy: Toy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lock = FileLock(toy.root / ".snakemake/fossil/one.lock")

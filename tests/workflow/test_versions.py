@@ -109,8 +109,8 @@ def test_code_that_is_in_no_commit_is_named_where_that_is_allowed(published: tup
 
 def test_dvc_shows_metrics_and_plots_of_a_version_without_its_files(published: tuple[Study, Toy]) -> None:
     clone = published[1].clone("bare")
-    shown = json.loads(clone.dvc("metrics", "show", "--json"))
-    numbers = shown[""]["data"]["results/version/headline.json"]["data"]
+    metrics = json.loads(clone.dvc("metrics", "show", "--json"))
+    numbers = metrics[""]["data"]["results/version/headline.json"]["data"]
     assert numbers == read_json(clone.root / "results/version/headline.json")
     assert 0 <= numbers["results"]["synthetic-results"]["ir9"]["fossil-baseline"]["balanced_accuracy"] <= 1
     assert numbers["runs"] == {"ok": 18, "failed": 0, "missing": 0}
