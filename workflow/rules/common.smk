@@ -1,6 +1,5 @@
 # Helpers of the rules: the checked configuration, the settings of each stage and the digest of its code.
 
-import gc
 import os
 import sys
 from pathlib import Path
@@ -13,25 +12,9 @@ if PACKAGE_ROOT not in sys.path:
     sys.path.insert(0, PACKAGE_ROOT)
 
 from fossil.claims.measured import absent_tables, measured_tables, protocols
-from fossil.config.strict import BASELINE, ConfigError, read_typed
-from fossil.config.datasets import DATASETS, PHANTOMS
-from fossil.config.methods import METHODS
 from fossil.config.datasets import DATASETS, PHANTOMS
 from fossil.config.methods import METHODS
 from fossil.config.strict import BASELINE, ConfigError, read_typed
-from fossil.design.comparisons import Row
-from fossil.design.checks import load_config
-from fossil.design.job_groups import job_groups, problems
-from fossil.design.comparisons import row_key
-from fossil.design.image_studies import (
-    fold_ratio,
-    image_studies,
-    internal_study,
-    operating_points,
-    trials,
-    variant_overrides,
-)
-from fossil.design.synthetic_studies import configured_levels, studies
 from fossil.config.tuning import SEARCHED
 from fossil.design.candidates import described_search
 from fossil.design.checks import load_config
@@ -53,10 +36,6 @@ os.environ.update(
     PATH=os.pathsep.join([str(Path(sys.executable).parent), os.getenv("PATH", os.defpath)]),
     FOSSIL_PLAIN_PROGRESS="1",
 )
-
-# The jobs of a study are millions of objects that all stay. To look for garbage among them again and again would be a
-# fifteenth of the time in which ten thousand jobs are planned.
-gc.set_threshold(1_000_000)
 
 # What --config says is laid over the files again, with its values read as YAML.
 update_config(config, read_typed(workflow.config_settings.config))

@@ -1,13 +1,13 @@
 # Helpers of the rules of the whole run: the tables and figures that its document shows and that its summary is made of.
 
-from fossil.evaluation.records import Trainings
-from fossil.pipeline.files import existing
+from fossil.pipeline.trainings import training_groups, training_records
 
 # Files below results on the paper's claims, where some job writes them.
 CLAIMS_TEX = ["claims.tex"]
 CLAIMS_CSV = ["claims.csv"]
 SUMMARISED = {"synthetic": "synthetic-results", "internal": "final-tuning", "external": "external-validation"}
 SUMMARY = Path("results/summary.md")
+TRAININGS = training_groups(SYNTHETIC, IMAGES)
 
 
 # Pages of the report: category and title.
@@ -38,45 +38,6 @@ def category_texts():
     return {category: text for category, text in texts.items() if category in shown}
 
 
-def scoring_groups(dataset, names):
-    """The ERM of every fold of a data set that scores difficulty, where there is one and it is no row of a study."""
-    scores = IMAGES.scores_difficulty or (dataset == IMAGES.dataset and IMAGES.external == "msld_v2")
-    erm, seed = f"erm-{BASELINE}", CONFIG.images.difficulty_seed
-    if not scores or (erm in names and seed in CONFIG.images.seeds):
-        return []
-    return [{"folder": f"{dataset}/runs", "names": [erm], "folds": IMAGES.folds_of(dataset), "seeds": [seed]}]
-
-
-def training_groups():
-    """Folders of all trainings of the run: names, and folds and seeds where there are such."""
-    groups = [{"folder": "synthetic", "names": list(SYNTHETIC.groups)}]
-    for study, blocks in IMAGES.studies.items():
-        if not study.endswith("-transfer"):
-            dataset = IMAGES.dataset_of(study)
-            names = [f"{row.method}-{row.variant}" for row in blocks[0].rows]
-            groups += [
-                {
-                    "folder": f"{dataset}/runs",
-                    "names": names,
-                    "folds": IMAGES.folds_of(dataset),
-                    "seeds": CONFIG.images.seeds,
-                },
-                *scoring_groups(dataset, names),
-            ]
-    names = [f"{row.method}-{row.variant}" for row in IMAGES.trial_rows]
-    folder = f"{IMAGES.dataset}/trials"
-    return [
-        *groups,
-        {"folder": folder, "names": names, "folds": CONFIG.trial_folds, "seeds": CONFIG.images.tuning.seeds},
-    ]
-
-
-def training_records(wildcards):
-    """The record of every training; with allow_missing_runs of those that are there."""
-    groups = map(Trainings.model_validate, training_groups())
-    return existing([str(path) for group in groups for path in group.records(Path("results"))], config=CONFIG)
-
-
 def write_paper_settings(wildcards):
     return dict(
         title="FOSSIL: all tables and figures of this run",
@@ -95,7 +56,7 @@ def write_pages_settings(wildcards):
         },
         categories=category_texts(),
         protocol=[[heading, *sentences] for heading, sentences in protocol(CONFIG).items()],
-        trainings=training_groups(),
+        trainings=TRAININGS,
     )
 
 
@@ -147,7 +108,7 @@ def publish_settings(wildcards):
         configuration=CONFIG.model_dump(mode="json", exclude={"publish"}),
         facts=list(study_facts(EXPERIMENT).items()),
         warning=PHANTOM_SENTENCE if is_drawn(CONFIG) else "",
-        trainings=training_groups(),
+        trainings=TRAININGS,
         own=OWN_FILES,
         withheld=[] if CONFIG.publish.own_images else expand("data/processed/{dataset}", dataset=OWN_DATA),
         showing=[

@@ -3,7 +3,7 @@
 
 rule tabulate_environment:
     input:
-        training_records,
+        training_records(SYNTHETIC, IMAGES),
         printed=in_paper("reported-text.csv"),
     output:
         tex="results/tables/env.tex",
@@ -12,7 +12,7 @@ rule tabulate_environment:
         "results/logs/tabulate_environment.log",
     localrule: True
     params:
-        **stage("tabulate_environment", {"trainings": training_groups()}, paths=results_folder),
+        **stage("tabulate_environment", {"trainings": TRAININGS}, paths=results_folder),
     shell:
         STAGE
 
@@ -67,7 +67,7 @@ rule summarise_results:
 
 rule write_pages:
     input:
-        training_records,
+        training_records(SYNTHETIC, IMAGES),
         tables=expand("results/tables/{table}.csv", table=TABLES),
         summary_page="results/summary.md",
         ledger="results/claims.csv",
