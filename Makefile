@@ -1,10 +1,10 @@
-# make run    set up everything and run the study with config/config.yaml
-# make test   set up everything and run linters and all tests
-# make bench  set up everything and print the benchmarks' ratios
-# make schema write the configuration's schema and its table of keys anew
-# make readme write what became of the paper's claims into README.md, from results/claims.csv
-# make wheels put the locked packages into wheels/, for a machine without internet
-# make lock   resolve envs/requirements.lock anew from pyproject.toml
+# make run    install the locked environment and run the study of config/config.yaml
+# make test   install the locked environment and run linters and all tests
+# make bench  measure speed and print it as ratios within one run
+# make schema write the configuration's schema and its table of keys from the models
+# make readme write the verdict on the paper's claims into README.md, from results/claims.csv
+# make wheels download the locked packages into wheels/, for a machine without internet
+# make lock   resolve envs/requirements.lock from pyproject.toml
 # make clean  remove what the study made, and no data of yours
 
 PYTHON ?= python3
@@ -21,8 +21,8 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 run: $(STAMP)
 	snakemake --cores $(CORES) --quiet rules
 
-# The longest files come first, so that no core waits for one at the end; one more than there are cores, since some wait
-# for Slurm or for a job of Snakemake's.
+# The longest files come first, so that no core idles at the end. One worker more than cores, because some wait for Slurm or
+# for a job of Snakemake.
 test: lint
 	pytest -n $$(($(CORES) + 1)) --dist loadfile --no-loadscope-reorder --durations 15 tests/cluster tests/workflow tests/unit tests/theory
 
@@ -59,7 +59,7 @@ wheels:
 	$(PYTHON) -m pip wheel --requirement envs/requirements.lock --wheel-dir wheels 'setuptools>=80'
 
 $(STAMP): envs/requirements.lock pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "FOSSIL needs Python 3.11 or newer; say make PYTHON=python3.12")'
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "FOSSIL needs Python 3.11 or newer; run make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --requirement envs/requirements.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .
