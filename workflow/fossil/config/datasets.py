@@ -253,11 +253,11 @@ class CustomDataset(ImageDataset):
 
     @property
     def local_folder(self) -> Path | None:
-        return self.own_path and self.own_path.parent
+        return None if self.own_path is None else self.own_path.parent
 
     @property
     def metadata_file(self) -> str | None:
-        return self.own_path and self.own_path.name
+        return None if self.own_path is None else self.own_path.name
 
     @property
     def has_split(self) -> bool:
@@ -290,15 +290,15 @@ class Datasets(Strict):
     msld_v2: MsldV2Dataset = MsldV2Dataset()
     custom: CustomDataset = CustomDataset()
 
-    def __getitem__(self, name: DatasetName) -> ImageDataset:
+    def __getitem__(self, name: str) -> ImageDataset:
         options: ImageDataset = getattr(self, name)
         return options
 
-    def available(self) -> list[DatasetName]:
+    def available(self) -> list[str]:
         """Return the data sets that are in a folder, downloaded or drawn."""
         return [name for name in _CLASSES if self[name].is_available]
 
-    def photographs(self) -> list[DatasetName]:
+    def photographs(self) -> list[str]:
         """Return the available data sets of photographs to train on, where images.dataset names none."""
         return [name for name in self.available() if not (self[name].is_drawn or self[name].is_external)]
 
@@ -309,12 +309,12 @@ def _split_counts(counts: dict[str, int], positive: list[str]) -> tuple[int, int
     return sum(counts.values()) - inside, inside
 
 
-_CLASSES: dict[DatasetName, type[ImageDataset]] = {
+_CLASSES: dict[str, type[ImageDataset]] = {
     name: type(Datasets.model_fields[name].default) for name in get_args(DatasetName)
 }
 
 DATASETS: dict[str, str] = {name: options.label for name, options in _CLASSES.items()}
 """How the data sets are called in print."""
 
-PHANTOMS: tuple[DatasetName, ...] = tuple(name for name, options in _CLASSES.items() if options.is_drawn)
+PHANTOMS: tuple[str, ...] = tuple(name for name, options in _CLASSES.items() if options.is_drawn)
 """The data sets that the pipeline draws."""

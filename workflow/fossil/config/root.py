@@ -13,7 +13,7 @@ from typing import Any, Self
 from pydantic import Field, model_validator
 
 from fossil.config import checks
-from fossil.config.datasets import DatasetName, Datasets
+from fossil.config.datasets import Datasets
 from fossil.config.methods import METHODS
 from fossil.config.methods.fossil import FossilOptions
 from fossil.config.publication import Publishing
@@ -69,12 +69,12 @@ class Config(Strict):
         return {"target": entry.target, "options": options.model_dump(mode="json")}
 
     @property
-    def image_dataset(self) -> DatasetName:
+    def image_dataset(self) -> str:
         """Name of the data set of the image study."""
         return self.images.dataset or next(iter(self.datasets.photographs()), "phantom")
 
     @property
-    def external_dataset(self) -> DatasetName | None:
+    def external_dataset(self) -> str | None:
         """Name of the data set that models of the image study are tried on without having seen it, if there is one."""
         if "msld_v2" in self.datasets.available() and self.image_dataset != "msld_v2":
             return "msld_v2"

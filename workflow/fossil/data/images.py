@@ -117,9 +117,9 @@ class _ImageFile:
         return np.frombuffer(content, np.uint8).reshape(self._shape)
 
     def __setitem__(self, row: int, pixels: Pixels) -> None:
-        if (pixels.shape, pixels.dtype) != (self._shape, np.uint8):
+        if pixels.shape != self._shape or pixels.dtype != np.uint8:
             raise ValueError(f"found an image of {pixels.dtype} {pixels.shape}; expected uint8 {self._shape}")
-        content, written = memoryview(np.ascontiguousarray(pixels)).cast("B"), 0
+        content, written = np.ascontiguousarray(pixels).data.cast("B"), 0
         while written < self._bytes:
             place = self._start + row * self._bytes + written
             written += os.pwrite(self._descriptor, content[written:], place)
@@ -155,7 +155,7 @@ def _attempt_all(
     done = dict(zip(rows, progress(pool.map(attempt, rows), description=description, total=len(rows)), strict=True))
     if problems := [str(result) for result in done.values() if isinstance(result, DecodeError)]:
         raise DecodeError(f"{len(problems)} of {len(rows)} images:\n" + "\n".join(problems))
-    return done
+    return {row: result for row, result in done.items() if not isinstance(result, DecodeError)}
 
 
 def _group(keys: Iterable[tuple[int, Hashable]]) -> list[list[int]]:

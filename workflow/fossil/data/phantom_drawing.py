@@ -121,7 +121,7 @@ def _draw_outline(rng: np.random.Generator, scenes: Scenes, size: int) -> Floats
     waves[:, 2] += 0.18 * asymmetry
     coefficients = waves * np.exp(1j * rng.uniform(0, 2 * np.pi, waves.shape))
     lobe = asymmetry * rng.uniform(0.5, 1.0, n)
-    side = np.exp(1j * rng.uniform(0, 2 * np.pi, n))
+    side = np.exp(1j * rng.uniform(0, 2 * np.pi, (n,)))
     coefficients[:, :3] += lobe[:, None] * [0.32, 0.23, 0.13] * side[:, None] ** _HARMONICS[:3]
     radius = (0.27 + 0.30 * diameter + rng.normal(0, 0.03, n)).clip(0.2, 0.75)
     coefficients *= radius[:, None]
@@ -139,11 +139,11 @@ def _draw_pigments(rng: np.random.Generator, scenes: Scenes, inside: Floats, *, 
     n, size = inside.shape[:2]
     canvas = _canvas(size)
     asymmetry, _, colour, _ = (_column(sign) for sign in scenes.signs.T)
-    side = _column(rng.uniform(0, 2 * np.pi, n))
+    side = _column(rng.uniform(0, 2 * np.pi, (n,)))
     amount = (0.08 + 0.20 * colour) * _draw_field(rng, n, size, scale=0.25)
     amount += 0.9 * asymmetry * (np.cos(side) * canvas.x + np.sin(side) * canvas.y)
     amount += 0.65 + 0.45 * inside
-    amount *= _column(rng.uniform(0.55, 1.05, n))
+    amount *= _column(rng.uniform(0.55, 1.05, (n,)))
     rest = _column(scenes.contrast) * inside
     network = np.abs(_draw_field(rng, n, size, scale=0.05))
     rest *= 1 + (0.18 + 0.12 * colour) * (0.8 - network)

@@ -80,15 +80,16 @@ class Photograph:
         hashed = hashlib.sha256()
         for top in range(0, height, _STRIP):
             strip = self.image.crop((0, top, width, min(top + _STRIP, height)))
-            hashed.update(_to_array(_on_black(strip)))
+            hashed.update(_to_array(_on_black(strip)).data)
         return hashed.digest()
 
 
 def _load(file: BinaryIO) -> Photograph:
-    image = Image.open(file)
-    mode, name = image.mode, str(image.format)
-    stored = str(image.tile[0][3]) if image.tile else mode
-    image.load()
+    opened = Image.open(file)
+    mode, name = opened.mode, str(opened.format)
+    stored = str(opened.tile[0][3]) if opened.tile else mode
+    opened.load()
+    image: Image.Image = opened
     if "transparency" in image.info:
         image.info["transparency"] = _in_8_bits(image.info["transparency"], stored)
     orientation = _read_orientation(image)

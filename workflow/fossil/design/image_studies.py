@@ -12,7 +12,6 @@ from fossil.design.comparisons import Block, Row, row_key
 from fossil.design.models import Candidate
 
 if TYPE_CHECKING:
-    from fossil.config.datasets import DatasetName
     from fossil.config.root import Config
 
 PRINTED_METHODS = {
@@ -81,7 +80,7 @@ def variant_overrides(method: str, variant: str) -> dict[str, Any]:
     return PRINTED_OPTIONS[method] if variant == "printed" else {}
 
 
-def _every_variant(config: Config, dataset: DatasetName, name: str) -> Block:
+def _every_variant(config: Config, dataset: str, name: str) -> Block:
     rows = [
         Row(
             scenario=dataset,
@@ -99,7 +98,7 @@ def _every_variant(config: Config, dataset: DatasetName, name: str) -> Block:
     return Block(name=name, title="", rows=rows, reference=row_key(dataset, reference, chosen))
 
 
-def _printed(config: Config, dataset: DatasetName, study: str, method: str, variant: str) -> dict[str, str]:
+def _printed(config: Config, dataset: str, study: str, method: str, variant: str) -> dict[str, Any]:
     """Name the paper's row: of its own data sets alone, tuned where a method can be, and none of a refit."""
     tuned = method in PRINTED_OPTIONS
     if dataset not in _PRINTED_DATASETS or method not in PRINTED_METHODS or study == "refit":
@@ -113,7 +112,7 @@ def _printed(config: Config, dataset: DatasetName, study: str, method: str, vari
     return {"printed": PRINTED_METHODS[method]}
 
 
-def trained_datasets(config: Config) -> list[DatasetName]:
+def trained_datasets(config: Config) -> list[str]:
     """Return the data sets that something is trained on."""
     external = config.external_dataset
     return [config.image_dataset, *([external] if external and config.images.refit else [])]

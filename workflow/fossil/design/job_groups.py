@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from fossil.config.methods import METHODS
 from fossil.config.root import Config
-from fossil.config.strict import BASELINE
+from fossil.config.strict import BASELINE, DifficultySource
 from fossil.design.comparisons import ANY, Row
 from fossil.design.models import Problem, RunConfig
 from fossil.design.synthetic_studies import PROXY_LABELS, RISING, augmented_scenario, studies
@@ -56,7 +56,7 @@ def _run_config(config: Config, row: Row) -> RunConfig:
         target=settings["target"],
         options=settings["options"],
         proxy=proxy if looks else None,
-        source=("online" if source == ANY else source) if looks else None,
+        source=cast(DifficultySource, "online" if source == ANY else source) if looks else None,
     )
 
 

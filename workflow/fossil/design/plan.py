@@ -16,7 +16,6 @@ from fossil.config.strict import BASELINE
 from fossil.design.image_studies import image_studies, trials
 
 if TYPE_CHECKING:
-    from fossil.config.datasets import DatasetName
     from fossil.config.root import Config
 
 _START_SECONDS = 6.0
@@ -92,7 +91,7 @@ def trainings(config: Config, *, processed: Path, results: Path) -> Iterator[Tra
                 yield Training(f"{blocks[0].name} on {name}", method, record, images)
 
 
-def class_counts(config: Config, dataset: DatasetName, *, processed: Path) -> tuple[float, float]:
+def class_counts(config: Config, dataset: str, *, processed: Path) -> tuple[float, float]:
     """Negative and positive images of a data set: counted where it is there, and otherwise expected."""
     record = processed / dataset / "manifest.json"
     counts = json.loads(record.read_text()).get("class_counts") if record.exists() else None
@@ -153,7 +152,7 @@ def _estimate(left: Sequence[Training], device: str, known: Sequence[Speed]) -> 
     return f"  those without a result: about {seconds / 3600:.1f} hours on one {device} ({speed}{guess})"
 
 
-def _rows(config: Config, dataset: DatasetName, processed: Path) -> float:
+def _rows(config: Config, dataset: str, processed: Path) -> float:
     """Say how many training rows a fold has, augmented copies included, as far as that is known beforehand."""
     negative, positive = class_counts(config, dataset, processed=processed)
     folds = config.image_folds if dataset == config.image_dataset else config.images.folds

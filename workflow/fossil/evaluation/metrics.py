@@ -301,7 +301,8 @@ def prediction_metrics(targets: ArrayLike, probabilities: ArrayLike) -> dict[str
         Where a run has one class only.
     """
     p = np.asarray(probabilities, dtype=np.float64)
-    predictions = Predictions(*np.broadcast_arrays(np.asarray(targets) == 1, p))
+    positive, p = np.broadcast_arrays(np.asarray(targets) == 1, p)
+    predictions = Predictions(positive, p)
     return {name: metric.of_predictions(predictions) for name, metric in METRICS.items() if metric.of_predictions}
 
 

@@ -147,7 +147,8 @@ def _calibration(positive: NDArray[np.bool_], p: NDArray[np.float64]) -> dict[st
 
 
 def _measured(names: Sequence[str], predictions: Predictions) -> dict[str, float]:
-    return {name: float(METRICS[name].of_predictions(predictions)) for name in names}
+    functions = {name: METRICS[name].of_predictions for name in names}
+    return {name: float(function(predictions)) for name, function in functions.items() if function is not None}
 
 
 def _logits(p: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -49,7 +49,7 @@ def analyse_pairs(differences: Sequence[_Array], *, expected: Sequence[int], sta
     parts = []
     for n in np.unique(sizes):
         at = np.flatnonzero(sizes == n)
-        units = in_units(np.array([differences[k] for k in at]))
+        units = in_units(np.array([differences[k] for k in at.tolist()]))
         parts.append(_test_stack(units, np.asarray(expected)[at], statistics).assign(comparison=np.tile(at, 2)))
     return pd.concat(parts).sort_values("comparison", kind="stable", ignore_index=True)
 
@@ -144,7 +144,7 @@ def holm(p: pd.Series) -> pd.Series:
     The same as ``multipletests`` of statsmodels, whose import takes longer than all tests of a study.
     """
     ordered = p.dropna().sort_values()
-    corrected = np.minimum(1, np.maximum.accumulate(ordered * np.arange(len(ordered), 0, -1)))
+    corrected: pd.Series = np.minimum(1, np.maximum.accumulate(ordered * np.arange(len(ordered), 0, -1)))
     return corrected.reindex(p.index)
 
 

@@ -30,4 +30,4 @@ def area_under_regret_curve(losses: ArrayLike) -> NDArray[np.float64]:
     terms = dynamic_regret_terms(losses)
     epochs = terms.shape[-1]
     curve = terms.cumsum(axis=-1) / np.arange(1, epochs + 1)
-    return np.trapezoid(curve, np.linspace(0, 1, epochs) if epochs > 1 else np.zeros(1), axis=-1)
+    return np.trapezoid(curve, np.linspace(0, 1, epochs) if epochs > 1 else np.zeros(1), axis=-1)  # type: ignore[return-value]

@@ -76,7 +76,7 @@ def compare(
     if rows.empty:
         found = ", ".join(sorted(metrics["study"].astype(str).unique())) or "none"
         raise StatisticsError(f"study {study}: no rows. Studies found: {found}. Give the metrics of that study")
-    pairs = []
+    pairs: list[tuple[dict[str, Any], NDArray[np.float64], NDArray[np.int64]]] = []
     for block in blocks:
         values = run_values(
             rows,

@@ -36,7 +36,7 @@ class DataJobs:
 
     def is_downloaded(self, dataset: str) -> bool:
         """Tell whether the configuration asks for a download and names no folder."""
-        return self.config.datasets[dataset].download and not self.is_local(dataset)
+        return getattr(self.config.datasets[dataset], "download", False) and not self.is_local(dataset)
 
     def local_paths(self) -> list[str]:
         """Return the folders and files of the user's that the configuration names."""

@@ -61,7 +61,7 @@ def run(
             continue
         trained, inputs = load_trained(settings.training.backbone, model)
         logits = predict_logits(
-            trained.to(device, memory_format=torch.channels_last), inputs, images_on_device, everything
+            trained.to(device).to(memory_format=torch.channels_last), inputs, images_on_device, everything
         )
         probability = logits.squeeze(-1).sigmoid().cpu().numpy()
         of_image = {"image_id": table["image_id"], "target": table["label"], "probability": probability}

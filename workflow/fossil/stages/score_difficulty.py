@@ -10,9 +10,9 @@ import pandas as pd
 import torch
 
 from fossil.config.image_training import ImageTraining
-from fossil.config.strict import Strict
+from fossil.config.strict import Proxy, Strict
 from fossil.data.fold_data import FoldDataError, load_images
-from fossil.difficulty import Proxy, difficulty, stages
+from fossil.difficulty import difficulty, stages
 from fossil.runtime.files import read_json, write_parquet
 from fossil.runtime.logs import logger
 from fossil.training.backbone import load_trained
@@ -56,7 +56,7 @@ def run(
     rows = np.arange(len(table)) if settings.fold is None else _training_rows(table, folds, settings.fold)
     device = prepare_device(settings.training.accelerator, threads=settings.training.threads)
     trained, inputs = load_trained(settings.training.backbone, model)
-    trained = trained.to(device, memory_format=torch.channels_last)
+    trained = trained.to(device).to(memory_format=torch.channels_last)
     images_on_device = torch.from_numpy(np.array(pixels[rows])).to(device)
     logits = predict_logits(trained, inputs, images_on_device, torch.arange(len(rows), device=device))
     targets = torch.tensor(table["label"].to_numpy()[rows], device=device)

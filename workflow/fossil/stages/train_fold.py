@@ -13,9 +13,8 @@ import torch
 from pydantic import Field
 
 from fossil.config.image_training import ImageTraining
-from fossil.config.strict import Strict, deep_merge
+from fossil.config.strict import Proxy, Strict, deep_merge
 from fossil.data.fold_data import FoldData, load_fold
-from fossil.difficulty import Proxy
 from fossil.methods.base import make_method
 from fossil.runtime.files import read_json, sha256, write_parquet, write_tensors
 from fossil.runtime.logs import logger, progress
@@ -108,7 +107,7 @@ def _checkpoint(path: Path, settings: Settings, code: str, read: Sequence[Path])
     return Checkpoint(path, identity)
 
 
-def _predictions(data: FoldData, trained: TrainedFold, roles: list[str]) -> pd.DataFrame:
+def _predictions(data: FoldData, trained: TrainedFold, roles: Sequence[str]) -> pd.DataFrame:
     held_out = data.table[data.table["role"].isin(roles)]
     positions = torch.tensor(list(held_out.index), device=trained.device)
     logits = predict_logits(trained.model, trained.inputs, trained.images, positions)

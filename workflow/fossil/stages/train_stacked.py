@@ -59,8 +59,8 @@ def run(settings: Settings, *, problems: list[Path], predictions: Path, history:
                 failed.append({**keys, "seed": settings.seeds[place], "reason": f"loss not finite in epoch {epoch}"})
                 logger.warning("failed: %s", failed[-1])
     seconds = time.perf_counter() - start
-    tables = zip(*(trained[place] for place in range(len(settings.runs))), strict=True)
-    for path, parts in zip((predictions, history), tables, strict=True):
+    columns = zip(*(trained[place] for place in range(len(settings.runs))), strict=True)
+    for path, parts in zip((predictions, history), columns, strict=True):
         write_parquet(path, pd.concat(parts, ignore_index=True))
     return {"training_seconds": round(seconds, 3), "stacks": len(stacks), "failed": failed}
 

@@ -114,7 +114,7 @@ def _deviations(seed: int, weigh: Weigh) -> tuple[list[float], dict[float, float
     return ratios, exceedances
 
 
-def _coins(rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+def _coins(rng: np.random.Generator, n: int) -> NDArray[np.floating]:
     return rng.integers(2, size=n).astype(np.float64) - 0.5
 
 

@@ -96,7 +96,7 @@ def vanishing_regret(dynamic: Sequence[Trace]) -> Outcome:
     worst = max(sublinear, key=average_slope)
     falling = max((average_slope(trace) for trace in slow), default=0.0)
     assert worst.path_length is not None
-    paths = tail_values(worst.path_length / worst.rounds)
+    paths: Sequence[float] | np.ndarray = tail_values(worst.path_length / worst.rounds)
     averages = tail_values(worst.regret / worst.rounds)
     return Outcome(
         printed=average_slope(worst) <= -_NEGLIGIBLE,

@@ -143,7 +143,7 @@ def threshold_risks(inputs: Array, classes: Classes, values: Array) -> Array:
         summed = np.bincount(
             (places + offset)[:, members].ravel(), values[:, members].ravel(), minlength=width * repeats
         )
-        below.append(np.cumsum(summed.reshape(repeats, width), axis=1))
+        below.append(np.cumsum(summed.reshape(repeats, width), axis=1, dtype=np.float64))
     return below[1][:, :-1] + below[0][:, -1:] - below[0][:, :-1]
 
 

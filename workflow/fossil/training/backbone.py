@@ -132,14 +132,14 @@ def say_unknown(name: str) -> str:
     return f"images.training.backbone: timm {timm.__version__} has no {name!r}{hint}"
 
 
-def _create(name: str) -> nn.Module:
+def _create(name: str) -> Any:
     try:
         return timm.create_model(name, pretrained=False, num_classes=1)
     except RuntimeError as error:
         raise BackboneError(f"{say_unknown(name)} ({error})") from None
 
 
-def _fit(model: nn.Module, tensors: Mapping[str, Tensor], *, where: Path | str) -> None:
+def _fit(model: Any, tensors: Mapping[str, Tensor], *, where: Path | str) -> None:
     """Load all tensors but those of the classifiers."""
     named = model.pretrained_cfg.get("classifier") or ()
     classifiers = {named} if isinstance(named, str) else set(named)

@@ -9,8 +9,9 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from fossil.config.strict import Proxy
 from fossil.data.augmentation import AugmentationParameters, augment_places
-from fossil.difficulty import Proxy, difficulty
+from fossil.difficulty import difficulty
 from fossil.hypergradient.functional import RandomState
 from fossil.likelihood import cross_entropy
 from fossil.methods.base import Batch, Progress

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def event_watcher(folder: Path | None) -> Iterator[EpochWatcher | None]:
         ) from error
     with SummaryWriter(str(folder)) as writer:
 
-        def watch(epoch: int, numbers: dict[str, float]) -> None:
+        def watch(epoch: int, numbers: Mapping[str, float]) -> None:
             for name, value in numbers.items():
                 writer.add_scalar(name, value, epoch)
             writer.flush()

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from fossil.config.image_training import ImageTraining
+from fossil.config.strict import Proxy
 from fossil.data.augmentation import image_keys
 from fossil.data.fold_data import FoldData
-from fossil.difficulty import Proxy
 from fossil.methods.base import Method
 from fossil.training.backbone import InputConfig, make_backbone
 from fossil.training.checkpoint import Checkpoint
@@ -78,7 +78,7 @@ def train_fold(
     device = prepare_device(training.accelerator, threads=training.threads)
     model, inputs = make_backbone(training.backbone, weights=weights, seed=seed)
     _require_decoded_for(inputs, training)
-    model = model.to(device, memory_format=torch.channels_last)
+    model = model.to(device).to(memory_format=torch.channels_last)
     labels = torch.tensor(data.table["label"].to_numpy(), device=device)
     needs_scores = method.uses_difficulty and online is None
     positions = torch.from_numpy(data.positions("validation")).to(device)

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from signal import Signals
 
-from fossil.difficulty import Proxy
+from fossil.config.strict import Proxy
 from fossil.methods.base import Progress
 from fossil.runtime.interruption import TrainingInterruptedError, noted_signals
 from fossil.runtime.logs import logger

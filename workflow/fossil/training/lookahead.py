@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -80,7 +81,7 @@ def make_problem(
     held_out = torch.arange(len(positions), device=run.device)
     some = torch.randperm(len(every), generator=run.generator)[:curvature_samples].to(run.device)
     whole = parameters == "all"
-    function = function_of(run.model, None if whole else run.model.get_classifier())
+    function = function_of(run.model, None if whole else cast(Any, run.model).get_classifier())
     parts_of = partial(_whole_parts, run.training.batch_size) if whole else _head_parts
     return BilevelProblem(
         function.parameters,

@@ -14,9 +14,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fossil.config.strict import Proxy
 from fossil.config.synthetic import SyntheticTraining
 from fossil.data.splits import Split, SyntheticData
-from fossil.difficulty import Proxy
 from fossil.difficulty import difficulty as score
 from fossil.hypergradient.problem import BilevelProblem, Chunk, Vector
 from fossil.likelihood import cross_entropy

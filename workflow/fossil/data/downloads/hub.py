@@ -81,7 +81,9 @@ def _look_up(address: str, names: tuple[str, ...], headers: Mapping[str, str]) -
 
 def _read(response: requests.Response) -> dict[str, Any]:
     """Read the hub's description of a file, which it sends with the redirection to its storage."""
-    given = next((answer.headers for answer in (*response.history, response) if "X-Repo-Commit" in answer.headers), {})
+    given: Mapping[str, str] = next(
+        (answer.headers for answer in (*response.history, response) if "X-Repo-Commit" in answer.headers), {}
+    )
     if not given:
         raise SourceError(f"what answers at {response.url} is not the hub, for it names no commit")
     # The ETag of a large file is its SHA-256.
