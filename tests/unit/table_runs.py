@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -19,6 +20,10 @@ STUDY = "study"
 SYNTHETIC = ["auc", "balanced_accuracy", "recall", "g_mean", "dynamic_regret", "balanced_error"]
 IMAGES = ["auc", "balanced_accuracy", "g_mean", "f1", "recall"]
 IMAGES += ["static_regret", "dynamic_regret", "area_under_regret_curve"]
+
+
+LETTERS = 140
+"""Letters of a line below a table, about."""
 
 
 def row(method: str, *, scenario: str = "ir9", printed: str | None = None, label: str | None = None) -> Row:
@@ -84,8 +89,15 @@ def cells(tex: str, label: str) -> list[str]:
     return [cell.strip() for cell in line.removesuffix(r"\\").split("&")]
 
 
+def notes_of(tex: str) -> str:
+    """Text of the notes below the tables, about as many letters as print."""
+    found = " ".join(re.findall(r"\\parbox\{\\linewidth\}\{\\scriptsize (.*)\}$", tex, re.M))
+    return re.sub(r"\\[a-z]+|[$\\{}^~]", "", found)
+
+
 def compiles(tex: str, folder: Path) -> None:
     """Set LaTeX in an article with margins of an inch: nothing may stick out."""
+    assert len(notes_of(tex)) <= 5 * LETTERS, notes_of(tex)
     document = [r"\documentclass{article}", r"\usepackage[margin=1in]{geometry}", r"\usepackage{booktabs}"]
     (folder / "t.tex").write_text("\n".join([*document, r"\begin{document}", tex, r"\end{document}"]))
     command = [require_program("pdflatex"), "-interaction=nonstopmode", "-halt-on-error", "t.tex"]

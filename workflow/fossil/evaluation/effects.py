@@ -114,7 +114,7 @@ def grid_effects(
 
 
 def _grid(blocks: Sequence[Block], base: Mapping[str, str]) -> tuple[Block, list[Row]]:
-    """Find the block that has levels, and its cells."""
+    """Return the block that has levels, and its cells."""
     grids = [block for block in blocks if any(row.levels for row in block.rows)]
     if len(grids) != 1:
         raise StatisticsError(f"effects are those of one grid; blocks with levels: {[block.name for block in grids]}")
@@ -202,7 +202,7 @@ def _paired_cells(
 
 
 def _full_factorial(cells: Sequence[Row], base: Mapping[str, str]) -> dict[_Combination, Row]:
-    """Find the cell of each combination of levels, in the order of base; a cell with "any" stands for several."""
+    """Return the cell of each combination of levels, in the order of base; a cell with "any" stands for several."""
     levels = {factor: {cell.levels[factor]: None for cell in cells} for factor in base}
     full: dict[_Combination, Row] = {}
     for cell in cells:

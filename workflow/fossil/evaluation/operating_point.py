@@ -74,7 +74,7 @@ def operating_point(validation: pd.DataFrame, test: pd.DataFrame, *, recall: flo
 
 
 def threshold_for_recall(targets: ArrayLike, probabilities: ArrayLike, *, recall: float) -> float:
-    """Find the highest threshold whose decisions, probability >= threshold, reach a recall.
+    """Return the highest threshold whose decisions, probability >= threshold, reach a recall.
 
     It is the probability of a positive image, so that of images that tie with it all are decided positive.
 

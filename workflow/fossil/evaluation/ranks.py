@@ -81,7 +81,7 @@ def friedman(ranks: _Array) -> Friedman:
 
 
 def critical_difference(*, rows: int, units: int, alpha: float) -> float:
-    """Give the difference from which on two mean ranks differ at level alpha, of all pairs of rows at once.
+    """Compute the difference from which on two mean ranks differ at level alpha, of all pairs of rows at once.
 
     Nemenyi's test: q sqrt(k (k + 1) / (6 n)), q being the studentized range of k rows and infinitely many degrees of
     freedom over the root of 2 (Demsar 2006, section 3.2.2); NaN with fewer than two units or three rows.
@@ -159,5 +159,5 @@ def _of_metric(values: pd.DataFrame, block: Block, metric: str, alpha: float) ->
 
 
 def _tolerance(n: int, k: int) -> float:
-    """Say how far a chi2 of perfect agreement, n (k - 1), may be off by rounding."""
+    """Return how far a chi2 of perfect agreement, n (k - 1), may be off by rounding."""
     return 1e-9 * n * k

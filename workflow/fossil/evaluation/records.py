@@ -21,7 +21,7 @@ class Trainings(Strict):
     seeds: list[int] = Field(default_factory=list)
 
     def records(self, results: Path) -> Iterator[Path]:
-        """Name the record of each job."""
+        """Return the record of each job."""
         for name in self.names:
             runs = [f"fold{fold}-seed{seed}" for fold in range(self.folds) for seed in self.seeds]
             yield from (results / self.folder / name / run / "run.json" for run in runs or [""])

@@ -113,7 +113,7 @@ def compare(
 def _pairs(
     values: pd.DataFrame, block: Block
 ) -> Iterator[tuple[dict[str, Any], NDArray[np.float64], NDArray[np.int64]]]:
-    """Give what is compared, a metric and row each, and the differences over the runs that are complete, with folds."""
+    """Yield each comparison of a metric and row: facts, differences over complete runs, and the folds of these."""
     warning = _DEPENDENT if (values.index.get_level_values("fold") != NO_FOLD).any() else ""
     reference_at = values.columns.get_loc(block.reference)
     names = values.index.unique("metric")

@@ -198,7 +198,7 @@ def _notes_on_images(described: pd.DataFrame) -> Iterator[str]:
 
 
 def _notes_on_choice(whole: Mapping[str, Any]) -> Iterator[str]:
-    """Say what was left out of the data set, and what is empty in it."""
+    """Describe what was left out of the data set, and what is empty in it."""
     if missing := whole.get("missing_images"):
         yield f"{missing} of {whole['rows']} rows of the metadata have no image and were left out."
     if several := whole.get("patients_with_several_diagnoses"):

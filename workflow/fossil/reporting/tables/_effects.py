@@ -120,7 +120,7 @@ def _line(effects: pd.DataFrame, metrics: list[str], *, scope: str, factor: str,
 
 
 def _by_test(effects: pd.DataFrame, metric: str, *, scope: str) -> pd.DataFrame:
-    """Find an effect's tests by their name."""
+    """Return an effect's tests by their name."""
     found = effects[(effects["metric"] == metric) & (effects["scope"] == scope)].set_index("test")
     if sorted(found.index) != sorted(_TESTS):
         first = effects.iloc[0]

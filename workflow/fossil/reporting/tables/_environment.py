@@ -36,7 +36,7 @@ _PRINTED_NOTES = (
 
 
 def specification(record: Mapping[str, Any]) -> tuple[str, ...]:
-    """Say by the record of a run on which machine it ran, a text for each of ``COMPONENTS``; "" for what it lacks."""
+    """Describe the machine of a run by its record, a text for each of ``COMPONENTS``; "" for what it lacks."""
     machine, on_cpu = record.get("machine", {}), record["device"] == "cpu"
     gpu = _NO_GPU if on_cpu else record["device"]
     gpu += f" ({machine['gpu_memory_gib']} GiB)" if "gpu_memory_gib" in machine else ""

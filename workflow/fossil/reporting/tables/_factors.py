@@ -11,14 +11,14 @@ FACTORS = dict(zip(GRID_FACTORS, ("Temperature schedule", "Class term", "Warm-up
 
 
 def level_name(factor: str, level: str) -> str:
-    """Name a level."""
+    """Return the name of a level."""
     if factor == "warmup_epochs":
         return f"{escape(level)} epochs"
     return "$1/(K p)$" if level == "inverse_prior" else escape(level.replace("_", " "))
 
 
 def cells_of(block: Block) -> list[Row]:
-    """Find the cells of a grid: the rows that have levels.
+    """Return the cells of a grid: the rows that have levels.
 
     Raises
     ------

@@ -26,7 +26,7 @@ def require_named_data(data: Iterable[str], title: str) -> None:
 
 
 def runs_sentence(metrics: pd.DataFrame, blocks: Sequence[Block], summary: pd.DataFrame) -> str:
-    """Say over how many runs the means are, of how many folds and seeds."""
+    """Count the runs that means are over, of how many folds and seeds."""
     counts = list(dict.fromkeys(_counted(runs_of(metrics, block)) for block in blocks))
     sentence = rf"Mean $\pm$ standard deviation over {' or '.join(counts)}"
     sentence += ", as the block says." if len(counts) > 1 else "."

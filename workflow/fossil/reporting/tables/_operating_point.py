@@ -130,7 +130,7 @@ def _notes(metrics: pd.DataFrame, block: Block, recall: float) -> list[str]:
 
 
 def _promise(ok: pd.DataFrame) -> list[str]:
-    """Tell how few positive images choose, and the recall that such a choice can be expected to reach.
+    """Describe how few positive images choose, and the recall that such a choice can be expected to reach.
 
     Of m + 1 exchangeable scores each is the new one as often: it is among the k highest with probability k/(m + 1).
     """

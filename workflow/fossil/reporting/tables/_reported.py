@@ -14,7 +14,7 @@ PRINTED_P = ("p_wilcoxon", "p_permutation", "p_aurc")
 
 
 def printed_columns(reported: pd.DataFrame, *, table: str, blocks: Sequence[Block]) -> pd.DataFrame:
-    """Find what the paper prints for each row of each block, as text; "" where it prints nothing.
+    """Return what the paper prints for each row of each block, as text; "" where it prints nothing.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ _RUN = ["fold", "seed"]
 
 
 def study_of(metrics: pd.DataFrame) -> str:
-    """Name the study that the metrics are of.
+    """Return the study that the metrics are of.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def summarise(metrics: pd.DataFrame, blocks: Sequence[Block], *, names: Sequence
 def shown_statistics(
     statistics: pd.DataFrame, blocks: Sequence[Block], *, study: str, metric: str
 ) -> dict[tuple[str, str], pd.DataFrame]:
-    """Find the comparisons of every row with its block's reference, in one metric.
+    """Return the comparisons of every row with its block's reference, in one metric.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def shown_statistics(
 
 
 def minds_folds(shown: dict[tuple[str, str], pd.DataFrame]) -> bool:
-    """Say whether comparisons have the tests that mind what folds share."""
+    """Check whether comparisons have the tests that mind what folds share."""
     return any("corrected_t" in tests.index for tests in shown.values())
 
 

@@ -182,7 +182,7 @@ def _deviation(text: str) -> str:
 
 
 def _configuration(search: Search, options: Mapping[str, Any]) -> str:
-    """Say a candidate's options of the grid's; what is configured has none of its own."""
+    """Format a candidate's options of the grid's; what is configured has none of its own."""
     own = {key: option_at(options, key) for key in search.options if option_at(options, key) is not None}
     return _text(own or search.configured)
 
@@ -210,7 +210,7 @@ def _mean(metrics: pd.DataFrame, method: str, variant: str, metric: str) -> floa
 
 
 def _correlation_note(table: pd.DataFrame) -> str:
-    """Say how the trials' order of rows agrees with that of the whole study."""
+    """Describe how the trials' order of rows agrees with that of the whole study."""
     known = table[["trial_auc", "test_auc"]].dropna().drop_duplicates()
     if len(known) < 3 or (known.nunique() < 2).any():
         return ""
