@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import cast, get_args
 
 import numpy as np
 import torch
@@ -20,14 +20,7 @@ from fossil.schedules import temperature
 Weigh = Callable[[Batch, FossilOptions, Progress], Tensor]
 """From a batch, options and progress to weights of shape (n,)."""
 
-SCHEDULES: tuple[Schedule, ...] = (
-    "exponential_decay",
-    "linear_decay",
-    "linear_growth",
-    "exponential_growth",
-    "constant",
-    "infinite",
-)
+SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
 FALLING: tuple[Schedule, ...] = ("exponential_decay", "linear_decay", "constant", "infinite")
 RISING: tuple[Schedule, ...] = ("linear_growth", "exponential_growth", "constant", "infinite")
 

@@ -22,10 +22,10 @@ _SHARES = {CLAIM: (0.28, 0.15, 0.47), CHECK: (0.30, 0.11, 0.49), STATEMENT: (0.3
 
 
 def claims_tables(ledger: pd.DataFrame) -> str:
-    """Print the ledger as LaTeX tables, each of which fits a page.
+    """Format the ledger as LaTeX tables, each of which fits a page.
 
-    Claims and statements are all there, and checks that do not merely agree; numbers are counted by table, and each of
-    them is in the other files of the ledger.
+    All claims and statements are listed, and the checks that do not agree. Numbers are counted by table; the other
+    files of the ledger list each of them.
     """
     claims = ledger[ledger["kind"] == CLAIM]
     checks = ledger[(ledger["kind"] == CHECK) & (ledger["verdict"] != CONSISTENT)]
@@ -37,13 +37,13 @@ def claims_tables(ledger: pd.DataFrame) -> str:
             [(f"{e.claim} (line {e.line:.0f})", _verdict(e), _evidence(e)) for e in claims.itertuples()],
             caption="Claims that the paper makes in words",
             heads=("Claim", "Verdict", "Measured; in print; remarks"),
-            note="Held: there and beyond chance; orders, preferred options, equal scores and gains in every run, of "
-            "which there is no test of chance, are held by their rule. Held in direction only: there.",
+            note="Held: beyond chance. Held in direction only: of the right sign. Orders, preferred options, equal "
+            "scores and gains in every run are judged by rule, without a test of chance.",
         ),
         *_text_tables(
             CHECK,
             [(f"{e.claim} (line {e.line:.0f})", e.verdict, e.reported) for e in checks.itertuples()],
-            caption="The paper against itself: checks that fail, or that say nothing since they could not",
+            caption="The paper against itself: checks that fail, or that cannot tell",
             heads=("What must hold", "Verdict", "Found"),
             note=f"{agreeing} more checks agree.",
         ),
@@ -101,15 +101,16 @@ def _numbers_table(numbers: pd.DataFrame) -> str:
         r"\toprule",
         row(["Table", *map(escape, verdicts), "all"]),
         r"\midrule",
-        *(row([escape(str(name)), *map(str, found), str(sum(found))]) for name, *found in counted.itertuples()),
+        *(row([escape(str(name)), *map(str, counts), str(sum(counts))]) for name, *counts in counted.itertuples()),
         r"\midrule",
         row(["all", *(str(counted[verdict].sum()) for verdict in verdicts), str(len(numbers))]),
         r"\bottomrule",
         r"\end{tabular}",
     ]
     note = (
-        "SD: reported standard deviations over runs, between reported and measured mean of a cell; p-values are held "
-        "against .05, and say nothing where so few runs cannot give one below. Each is in claims.csv and claims.md."
+        "SD: reported standard deviations over runs, between reported and measured mean of a cell. p-values are "
+        "compared with .05, and say nothing where so few runs cannot give one below. claims.csv and claims.md list "
+        "each number."
     )
     caption = "The numbers of the paper's tables, against what was measured in the same cell."
     return environment(caption=caption, label="claims-number", body=body, notes=[escape(note)], gap=4.0)
