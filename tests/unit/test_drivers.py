@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +14,6 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
-from snakemake.persistence.file import FilePersistence
 
 from fossil.runtime.drivers import hold_lock, other_runs
 from fossil.runtime.failures import RUN
@@ -60,13 +58,6 @@ def names(locks: list[Path]) -> list[str]:
     return [lock.name for lock in locks]
 
 
-def snakemakes_lock(folder: Path, output: str) -> FilePersistence:
-    """Lock a file as Snakemake does."""
-    persistence = FilePersistence(nolock=False, path=folder / ".snakemake")
-    persistence._write_locks("output", [output])
-    return persistence
-
-
 def test_a_run_is_known_until_it_ends_and_to_its_own_jobs_it_is_no_other(
     folder: Path, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,50 +69,15 @@ def test_a_run_is_known_until_it_ends_and_to_its_own_jobs_it_is_no_other(
     second.communicate()
     assert other_runs(folder) == []
     first.communicate()
-    assert list((folder / ".snakemake/fossil").iterdir()) == []
+    assert list((folder / "results/logs/running").iterdir()) == []
 
 
 def test_a_run_that_was_killed_is_at_work_no_more(folder: Path, start: Start) -> None:
     killed = start("a")
     killed.send_signal(signal.SIGKILL)
     killed.wait()
-    assert (folder / ".snakemake/fossil/a.lock").exists()
+    assert (folder / "results/logs/running/a.lock").exists()
     assert other_runs(folder) == []
-
-
-def test_a_run_stays_known_though_another_that_ends_removes_all_of_snakemakes_locks(
-    folder: Path, start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    start("a")
-    snakemakes_lock(folder, "one")
-    second = start("b")
-    of_second = snakemakes_lock(folder, "two")
-    of_second._delete_locks()
-    second.communicate()
-    start("c")
-    snakemakes_lock(folder, "three")
-    assert names(sorted((folder / ".snakemake/locks").iterdir())) == ["0.output.lock"]
-    monkeypatch.setenv(RUN, "c")
-    assert names(other_runs(folder)) == ["a.lock"]
-
-
-def test_a_run_stays_known_though_somebody_unlocks_the_folder(
-    folder: Path, start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    start("a")
-    snakemakes_lock(folder, "one")
-    shutil.rmtree(folder / ".snakemake/locks")  # as snakemake --unlock does
-    start("b")
-    snakemakes_lock(folder, "two")
-    monkeypatch.setenv(RUN, "b")
-    assert names(other_runs(folder)) == ["a.lock"]
-
-
-def test_a_run_whose_lock_the_file_system_hides_is_known_by_snakemakes(folder: Path) -> None:
-    snakemakes_lock(folder, "one")
-    assert other_runs(folder) == []  # it may be this run's own
-    snakemakes_lock(folder, "two")
-    assert names(other_runs(folder)) == ["1.output.lock"]
 
 
 def test_where_there_are_no_locks_a_run_is_known_by_its_file_and_told_of_it(
@@ -143,6 +99,6 @@ def test_to_ask_for_a_run_takes_no_lock_away(folder: Path, start: Start) -> None
     for _ in range(3):
         assert names(other_runs(folder)) == ["a.lock"]
     running.communicate()
-    with FileLock(folder / ".snakemake/fossil/a.lock").acquire(timeout=0):
+    with FileLock(folder / "results/logs/running/a.lock").acquire(timeout=0):
         assert names(other_runs(folder)) == ["a.lock"]
     assert other_runs(folder) == []

@@ -179,7 +179,7 @@ def test_what_a_version_no_longer_has_loses_its_pointer_and_the_users_pointers_s
 def test_nothing_is_published_next_to_another_run_though_it_started_meanwhile(
     toy: Toy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lock = FileLock(toy.root / ".snakemake/fossil/one.lock")
+    lock = FileLock(toy.root / "results/logs/running/one.lock")
     Path(lock.lock_file).parent.mkdir()
     with monkeypatch.context() as patched:
         add = Repo.add

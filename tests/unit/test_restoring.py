@@ -186,7 +186,7 @@ def test_a_commit_without_a_version_is_an_error_that_says_where_to_look(toy: Toy
 
 
 def test_nothing_is_restored_next_to_another_run(toy: Toy) -> None:
-    lock = toy.root / ".snakemake/fossil/one.lock"
+    lock = toy.root / "results/logs/running/one.lock"
     lock.parent.mkdir()
     with FileLock(lock), pytest.raises(VersionError, match=r"one\.lock: another Snakemake runs here"):
         toy.restore()

@@ -13,7 +13,7 @@ from fossil.runtime.failures import RUN
 from fossil.runtime.slurm import QueueError, cancel_jobs_of, cancel_jobs_of_killed_runs, jobs_of
 
 NAME = "0e6ee5ef-3dc0-4a0e-a5e5-95d2b2a1d2c6"
-LOCK = ".snakemake/fossil/another.lock"
+LOCK = "results/logs/running/another.lock"
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from tests.requirements import require_module
 
 REPOSITORY = Path(__file__).parents[2]
 OLDEST_TORCH = "2.4.0"
-STUDY_ONLY = ["dvc", "kornia", "matplotlib", "pandas", "rich", "scipy", "sklearn", "snakemake", "timm", "yaml"]
+STUDY_ONLY = ["dvc", "kornia", "matplotlib", "pandas", "scipy", "sklearn", "snakemake", "timm", "yaml"]
 PROGRAM = f"""
 import importlib.util, importlib.metadata, torch, fossil
 from fossil import FossilBilevel, FossilOptions, FossilWeights

@@ -65,4 +65,4 @@ def test_the_workflow_plans_a_study_with_everything_without_a_library_of_the_job
     assert "Studies on images:" in done.stderr  # what is trained was counted, too
     for rule in ("train_trial", "select_options", "predict_external", "judge_claims", "write_pages", "write_paper"):
         assert f"rule {rule}:" in done.stdout
-    assert not (study.root / ".snakemake/fossil").exists()  # a plan keeps nobody waiting
+    assert not (study.root / "results/logs/running").exists()  # a plan keeps nobody waiting

@@ -16,8 +16,7 @@ from filelock import FileLock
 from fossil.runtime.failures import RUN
 from fossil.runtime.logs import say
 
-_LOCKS = Path(".snakemake/fossil")
-_SNAKEMAKES = Path(".snakemake/locks")
+_LOCKS = Path("results/logs/running")
 
 
 def name_run() -> None:
@@ -47,9 +46,7 @@ def other_runs(folder: Path) -> list[Path]:
     Of a run's job, which the environment names as well, the run itself is no other.
     """
     own = _lock_file(folder, os.environ[RUN]) if RUN in os.environ else None
-    held = [place for place in sorted((folder / _LOCKS).glob("*.lock")) if place != own and not _is_free(place)]
-    # Some file systems hide locks from other machines. Of those of Snakemake's that it has not lost, a run has one.
-    return held or sorted((folder / _SNAKEMAKES).glob("*.output.lock"))[1:]
+    return [place for place in sorted((folder / _LOCKS).glob("*.lock")) if place != own and not _is_free(place)]
 
 
 def _lock_file(folder: Path, run: str) -> Path:

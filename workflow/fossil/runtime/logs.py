@@ -5,15 +5,14 @@ from __future__ import annotations
 import logging
 import os
 import sys
-import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TextIO, TypeVar
+from typing import Any, TextIO, TypeVar
 
 Item = TypeVar("Item")
+ShowBytes = Callable[[int, int | None], None]
 
 logger = logging.getLogger("fossil")
 
@@ -59,103 +58,70 @@ def say(message: str) -> None:
 
 
 def progress(items: Iterable[Item], *, description: str, total: int) -> Iterator[Item]:
-    """Show how far a loop is, how fast it goes and how long it will take.
+    """Yield the items of a loop, and show how many are done, how fast it goes and how long it will take.
 
     On a terminal this is a live bar. Under Snakemake, where several jobs share the terminal, it is a line every ten
     seconds; so it is in a file.
     """
-    terminal = _terminal.get() or sys.stderr
-    if _is_live(terminal):
-        from rich.console import Console
-        from rich.progress import track
-
-        yield from track(items, description, total=total, console=Console(file=terminal))
-        return
-    start = last = time.monotonic()
-    for done, item in enumerate(items, start=1):
-        yield item
-        now = time.monotonic()
-        if now - last >= _SECONDS_BETWEEN_LINES and done < total:
-            last = now
-            left = (now - start) / done * (total - done)
-            say(f"{description}: {done} of {total}, about {left:.0f} s left")
+    with _bar(description, total=total, unit="it") as bar:
+        for item in items:
+            yield item
+            bar.update()
 
 
 @contextmanager
-def byte_progress(
-    description: str, *, seconds_between_lines: float = _SECONDS_BETWEEN_LINES
-) -> Iterator[Callable[[int, int | None], None]]:
-    """Show how far a download is, how fast it goes and how long it will take.
-
-    Parameters
-    ----------
-    description : str
-        Name of the file.
-    seconds_between_lines : float
-        Where there is no live bar; see ``progress``.
+def byte_progress(description: str, *, seconds_between_lines: float = _SECONDS_BETWEEN_LINES) -> Iterator[ShowBytes]:
+    """Show how many bytes of a download are here, how fast it goes and how long it will take.
 
     Yields
     ------
     callable
-        Takes the bytes that are there and the bytes of the whole file, None where that is unknown. What is there at the
-        first call, as after going on with an earlier download, does not count for the speed.
+        Takes the bytes that are here and the bytes of the whole file, None where that is unknown. Bytes of the first
+        call, such as those of an earlier try, do not count for the speed.
     """
+    with _bar(description, total=None, unit="B", seconds_between_lines=seconds_between_lines) as bar:
+        started = False
+
+        def show(done: int, total: int | None) -> None:
+            nonlocal started
+            bar.total = total
+            if not started or done < bar.n:
+                bar.initial = bar.n = bar.last_print_n = done
+                started = True
+            bar.update(done - bar.n)
+
+        yield show
+
+
+def _bar(
+    description: str, *, total: int | None, unit: str, seconds_between_lines: float = _SECONDS_BETWEEN_LINES
+) -> Any:
+    from tqdm import tqdm
+
+    tqdm.monitor_interval = 0  # no thread of its own
     terminal = _terminal.get() or sys.stderr
-    if not _is_live(terminal):
-        yield _ByteLines(description, seconds_between_lines).show
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
+    live = terminal.isatty() and "FOSSIL_PLAIN_PROGRESS" not in os.environ
+    seconds = 0.1 if live else seconds_between_lines
+    return tqdm(
+        desc=description,
+        total=total,
+        unit=unit,
+        unit_scale=unit == "B",
+        file=terminal if live else _Lines(),
+        ncols=None if live else 0,  # without a bar
+        mininterval=seconds,
+        miniters=1,
+        delay=0 if live else seconds,
+        leave=False,
     )
-    with Progress(*columns, console=Console(file=terminal)) as bar:
-        task = bar.add_task(description, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-class _ByteLines:
-    """A line now and then; the speed is that of the last seven lines."""
+class _Lines:
+    """A file whose every text is a line on the terminal."""
 
-    def __init__(self, description: str, seconds_between_lines: float) -> None:
-        self.description = description
-        self.seconds = seconds_between_lines
-        self.seen: deque[tuple[float, int]] = deque(maxlen=7)
+    def write(self, text: str) -> None:
+        if line := text.strip():
+            say(line)
 
-    def show(self, done: int, total: int | None) -> None:
-        now = time.monotonic()
-        if self.seen and done < self.seen[-1][1]:
-            self.seen.clear()
-        if not self.seen:
-            self.seen.append((now, done))
-        elif now - self.seen[-1][0] >= self.seconds and done != total:
-            start, before = self.seen[0]
-            self.seen.append((now, done))
-            say(byte_line(self.description, done=done, total=total, rate=(done - before) / (now - start)))
-
-
-def byte_line(description: str, *, done: int, total: int | None, rate: float) -> str:
-    """Say how far a download is, in bytes and bytes/s, and how long the rest takes; MB are 1,000,000 bytes."""
-    from rich.filesize import decimal
-
-    digits = 0 if max(done, total or 0) >= 10_000_000 else 1
-    amount = f"{done / 1e6:.{digits}f}" + ("" if total is None else f" of {total / 1e6:.{digits}f}")
-    left = "" if total is None or rate <= 0 else f", about {_duration((total - done) / rate)} left"
-    return f"{description}: {amount} MB, {decimal(round(rate))}/s{left}"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    if seconds < 90 * 60:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"
-
-
-def _is_live(terminal: TextIO) -> bool:
-    return terminal.isatty() and "FOSSIL_PLAIN_PROGRESS" not in os.environ
+    def flush(self) -> None:
+        """Lines are flushed one by one."""
