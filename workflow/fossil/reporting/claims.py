@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pandas as pd
 
@@ -190,5 +191,5 @@ def _cell(value: object) -> str:
     return value if isinstance(value, str) else "" if value is None or pd.isna(value) else str(value)
 
 
-def _number(value: object, decimals: int = 3) -> str:
+def _number(value: Any, decimals: int = 3) -> str:
     return "" if value is None or pd.isna(value) else f"{float(value):.{decimals}f}"

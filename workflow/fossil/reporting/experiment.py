@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fossil.config.datasets import DATASETS, PHANTOMS, DatasetName
+from fossil.config.datasets import DATASETS, PHANTOMS
 from fossil.config.root import Config
 from fossil.design.comparisons import Block
 from fossil.design.image_studies import image_studies, internal_study, operating_points
@@ -59,7 +59,7 @@ class Experiment:
         return f"{self.ratio} (scenario {self.config.synthetic.headline})"
 
     @property
-    def datasets(self) -> list[DatasetName]:
+    def datasets(self) -> list[str]:
         """The image data sets: the one that is trained on, and the external one if any."""
         external = self.config.external_dataset
         return [self.config.image_dataset, *([] if external is None else [external])]
@@ -70,6 +70,6 @@ class Experiment:
         drawn = self.config.image_dataset in PHANTOMS and self.config.external_dataset in PHANTOMS
         return "the first phantom" if drawn else DATASETS[self.config.image_dataset]
 
-    def description(self, dataset: DatasetName) -> str:
+    def description(self, dataset: str) -> str:
         """Describe a data set: the start of the caption of its table."""
         return self.config.datasets[dataset].description

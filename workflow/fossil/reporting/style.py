@@ -127,7 +127,7 @@ def legend_line(label: str, **look: Any) -> Line2D:
     return Line2D([], [], label=label, **look)
 
 
-def spread_out(count: int) -> NDArray[np.float64]:
+def spread_out(count: int) -> NDArray[np.floating]:
     """Return offsets from -.5 to .5 of neighbouring points, which lie apart and are the same every time."""
     import numpy as np
 

@@ -122,9 +122,9 @@ def _draw_panel(
         axis.plot([place(rank)] * 2, [-0.05, 0], color=_INK, linewidth=0.8)
         axis.text(place(rank), -0.07, str(rank), va="bottom", ha="center", size=SMALL)
     _draw_difference(axis, place(1), place(min(1 + first["critical_difference"], k)), first, k)
-    for depth, (best, worst) in enumerate(bars, start=1):
+    for level, (best, worst) in enumerate(bars, start=1):
         ends = [place(best) - 0.04, place(worst) + 0.04]
-        axis.plot(ends, [depth * _BAR] * 2, color="black", linewidth=2.2, solid_capstyle="butt", gid="bar")
+        axis.plot(ends, [level * _BAR] * 2, color="black", linewidth=2.2, solid_capstyle="butt", gid="bar")
     order = sorted(range(len(panel)), key=panel["mean_rank"].iloc.__getitem__)
     left = len(order) - len(order) // 2
     below = _BAR * (len(bars) + 1)

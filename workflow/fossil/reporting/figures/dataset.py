@@ -228,6 +228,7 @@ def _samples(manifest: pd.DataFrame, name: str) -> list[int]:
     places = np.flatnonzero((manifest["class_name"] == name) & ~manifest["is_augmented"])
     if "true_difficulty" in manifest:
         ordered = places[np.argsort(manifest["true_difficulty"].to_numpy()[places], kind="stable")]
-        return list(ordered[np.linspace(0, len(ordered) - 1, min(SAMPLES, len(ordered))).round().astype(int)])
+        chosen = np.linspace(0, len(ordered) - 1, min(SAMPLES, len(ordered))).round().astype(int)
+        return ordered[chosen].tolist()
     names = manifest["image_id"].to_numpy()
-    return sorted(places, key=lambda place: hashlib.sha256(names[place].encode()).digest())[:SAMPLES]
+    return sorted(places.tolist(), key=lambda place: hashlib.sha256(names[place].encode()).digest())[:SAMPLES]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fossil.config.methods import METHODS
 from fossil.config.strict import Strict
@@ -104,6 +104,7 @@ def _draw_static_regret(axis: Axes, lines: dict[str, pd.DataFrame]) -> None:
 
 
 def _draw_dynamic_regret(axis: Axes, lines: dict[str, pd.DataFrame]) -> None:
+    looks: dict[str, dict[str, Any]]
     looks = {"bound": _bound_look(), "regret": {"color": _MEASURED}, "printed": {"color": _PRINTED, "linestyle": ":"}}
     for name, look in looks.items():
         _plot_positive(axis, lines[name], **look)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -116,12 +117,12 @@ def _numbers_table(numbers: pd.DataFrame) -> str:
     return environment(caption=caption, label="claims-number", body=body, notes=[escape(note)], gap=4.0)
 
 
-def _verdict(entry: object) -> str:
+def _verdict(entry: Any) -> str:
     verdict, measured = entry.verdict, entry.measured_verdict
     return f"{verdict}; measured: {measured}" if verdict == CONTRADICTED else verdict
 
 
-def _evidence(entry: object) -> str:
+def _evidence(entry: Any) -> str:
     printed = _text(entry.reported)
     note = _text(entry.how)
     return "; ".join(filter(None, [_text(entry.measured), f"in print: {printed}" if printed else "", note.rstrip(".")]))

@@ -112,7 +112,7 @@ def mean_cells(values: Iterable[float], *, decimals: int, best: Best) -> list[st
     texts = [number(value, decimals) for value in values]
     numbers = [float(text) for text in texts if text]
     extreme = None if best == "none" else (min if best == "lowest" else max)(numbers, default=None)
-    told_apart = 2 * numbers.count(extreme) <= len(texts)
+    told_apart = extreme is None or 2 * numbers.count(extreme) <= len(texts)
     bold = [bool(text) and told_apart and float(text) == extreme for text in texts]
     return [rf"\textbf{{{text}}}" if of_best else text or NOTHING for text, of_best in zip(texts, bold, strict=True)]
 

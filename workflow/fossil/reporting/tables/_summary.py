@@ -140,7 +140,12 @@ def _of_block(metrics: pd.DataFrame, block: Block, names: list[str]) -> list[dic
         mine = (runs["scenario"] == row.scenario) & (runs["method"] == row.method) & (runs["variant"] == row.variant)
         ok = runs[mine & (runs["status"] == "ok")].set_index([*_RUN, "metric"])["value"]
         values = ok.unstack("metric").reindex(columns=names).dropna()
-        entry = {"block": block.name, "scenario": row.scenario, "method": row.method, "variant": row.variant}
+        entry: dict[str, str | float] = {
+            "block": block.name,
+            "scenario": row.scenario,
+            "method": row.method,
+            "variant": row.variant,
+        }
         entry |= {"label": row.label, "n": len(values), "n_expected": expected}
         for name in names:
             entry |= {f"{name}_mean": values[name].mean(), f"{name}_std": values[name].std(ddof=1)}

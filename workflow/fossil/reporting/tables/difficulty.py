@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from fossil.config.datasets import DATASETS, DatasetName
+from fossil.config.datasets import DATASETS
 from fossil.design.image_studies import scores_difficulty, trained_datasets
 from fossil.reporting.entries import TableEntry
 
@@ -45,10 +45,10 @@ def _entry(
     experiment: Experiment,
     *,
     name: str,
-    dataset: DatasetName,
+    dataset: str,
     title: str,
     caption: str,
-    scored_by: DatasetName,
+    scored_by: str,
     notes: list[str],
 ) -> TableEntry:
     images = experiment.config.images
