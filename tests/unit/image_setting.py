@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Any
 
+import pytest
 import torch
 from torch import Tensor
 
 from fossil.methods.base import Method
+from fossil.training import epoch as epochs
 from fossil.training.backbone import make_backbone
 from fossil.training.image_data import training_rows
 from fossil.training.image_run import make_run
@@ -52,3 +55,15 @@ class Setting:
 
     def state(self) -> dict[str, Tensor]:
         return {name: value.clone() for name, value in self.model.state_dict().items()}
+
+
+def stop_in_step(monkeypatch: pytest.MonkeyPatch, wanted: int, *, by: signal.Signals = signal.SIGTERM) -> None:
+    """Send a signal to this process in a training step, counted from 0."""
+    really_augment, calls = epochs.augment_places, iter(range(1000))
+
+    def augment_and_signal(*arguments: Any) -> torch.Tensor:
+        if next(calls) == wanted:
+            signal.raise_signal(by)
+        return really_augment(*arguments)
+
+    monkeypatch.setattr(epochs, "augment_places", augment_and_signal)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +15,13 @@ from fossil.methods.base import Batch
 from fossil.methods.erm import ERM
 from fossil.runtime.files import write_json
 from fossil.runtime.interruption import TrainingInterruptedError
-from fossil.training import epoch
 from tests.unit.fold_study import Study
+from tests.unit.image_setting import stop_in_step
 
 
 def stop_in_second_epoch(study: Study, output: Path, checkpoint: Path, **options: Any) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        really_augment, calls = epoch.augment_places, iter(range(100))
-
-        def augment_and_signal(*arguments: Any) -> Any:
-            if next(calls) == 2:
-                signal.raise_signal(signal.SIGTERM)
-            return really_augment(*arguments)
-
-        patch.setattr(epoch, "augment_places", augment_and_signal)
+        stop_in_step(patch, 2)
         with pytest.raises(TrainingInterruptedError, match="after 1 epochs and 1 batches"):
             study.run(output, difficulty=[], checkpoint=[checkpoint], **options)
 

@@ -27,7 +27,7 @@ from fossil.training import images
 from fossil.training.checkpoint import Checkpoint, read_checkpoint
 from fossil.training.image_data import predict_logits
 from fossil.training.images import ImageResult
-from tests.unit.image_setting import IMAGES, Setting
+from tests.unit.image_setting import IMAGES, Setting, stop_in_step
 
 IDENTITY = {"test": 1}
 BATCHES = 4  # an epoch: 28 rows in batches of 8
@@ -63,18 +63,6 @@ CASES: dict[str, tuple[Callable[[], Setting], Callable[[], Method], dict[str, An
     "bilevel, head": (Setting, bilevel, {"online": "softmax"}),
     "bilevel, all": (Setting, lambda: bilevel(parameters="all", curvature_samples=11), {}),
 }
-
-
-def stop_in_step(monkeypatch: pytest.MonkeyPatch, wanted: int, *, by: signal.Signals = signal.SIGTERM) -> None:
-    """Send a signal to this process in a training step, counted from 0."""
-    really_augment, calls = epochs.augment_places, iter(range(1000))
-
-    def augment_and_signal(*arguments: Any) -> torch.Tensor:
-        if next(calls) == wanted:
-            signal.raise_signal(by)
-        return really_augment(*arguments)
-
-    monkeypatch.setattr(epochs, "augment_places", augment_and_signal)
 
 
 def stop(setting: Setting, method: Method, checkpoint: Checkpoint, *, step: int, **options: Any) -> None:

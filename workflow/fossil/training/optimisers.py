@@ -1,6 +1,6 @@
 """Optimisers and learning-rate schedules of the image study.
 
-To add one, write its entry here and its name in ``fossil.config.ImageTraining``.
+To add one, write its entry here and its name in ``fossil.config.image_training``.
 """
 
 from __future__ import annotations
