@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fossil.config.methods import METHODS
+from tests.workflow.jobs import drawn
 from tests.workflow.study import TINY
 
 Jobs = frozenset[str]
@@ -35,11 +36,11 @@ OWN = {**PHANTOMS, "images": _TRIED, "datasets": {"custom": {"table": "own.csv"}
 # Images: what follows from runs on the data set that is trained on and on the external one.
 TEXTS = Jobs({"summarise_results", "write_pages"})
 CLAIMS = Jobs({"judge_claims", "tabulate_claims"})
-RANKS = jobs("draw_figure", "padufes-ranks")
-TRADEOFFS = jobs("draw_figure", "padufes-tradeoff", "external-tradeoff")
+RANKS = Jobs(drawn("phantom-internal", source=("ranks",)))
+TRADEOFFS = Jobs(drawn("phantom-internal", "phantom_external-transfer", source=("metrics",)))
 IMAGE_TABLES = jobs("tabulate_study", "final-tuning", "internal-regret", "external-validation")
 REFIT_TABLE = jobs("tabulate_study", "external-refit")
-POINTS = jobs("draw_figure", "operating-point") | {"measure_operating_points", "tabulate_operating_point"}
+POINTS = Jobs(drawn("phantom-operating-point")) | {"measure_operating_points", "tabulate_operating_point"}
 COMPARED = Jobs({"compare_methods", "rank_methods"})
 # New runs of a method on the images, and everything that has its numbers.
 EXTERNAL = Jobs({"predict_external", "collect_transfer"})
@@ -50,26 +51,26 @@ TRIALS = Jobs({"train_trial", "collect_trials"})
 CHOSEN = TRIALS | {"select_options"}
 SCORES = Jobs({"score_difficulty", "tabulate_difficulty"})
 TRAINED = RUNS | CHOSEN | SCORES | REFIT_TABLE
-DESCRIBED = Jobs({"tabulate_dataset"}) | jobs("draw_figure", "dataset-phantom", "dataset-phantom-external")
+DESCRIBED = Jobs({"tabulate_dataset"}) | jobs("draw_figure", "dataset")
 DIVIDED = TRAINED | DESCRIBED | {"make_folds"}
 DECODED = DIVIDED | {"decode_images"}
 READ = DECODED | {"make_manifest"}
 DRAWN = READ | {"draw_phantom"}
 # What is trained on the second phantom or tried on it.
 SECOND = COMPARED | EXTERNAL | SCORES | DESCRIBED | REFIT_TABLE | TEXTS
-SECOND |= jobs("draw_figure", "external-tradeoff") | jobs("tabulate_study", "external-validation")
+SECOND |= Jobs(drawn("phantom_external-transfer")) | jobs("tabulate_study", "external-validation")
 SECOND |= {"draw_phantom", "make_manifest", "decode_images", "make_folds", "train_fold", "collect_folds"}
 SECOND |= {"tabulate_environment"}
 
 # The synthetic section: what is made of all methods, and what is made of FOSSIL and ERM alone.
 METHOD_TABLES = jobs("tabulate_study", "synthetic-results", "synthetic-main")
-METHOD_FIGURES = jobs("draw_figure", "synthetic-raincloud", "imbalance-ratios")
-SYNTHETIC_RANKS = jobs("draw_figure", "synthetic-ranks")
-EPOCHS = jobs("draw_figure", "regret-trajectories", "weight-trajectories", "effective-sample-size")
-THEORY = jobs("draw_figure", "theory") | {"verify_theory"}
+METHOD_FIGURES = Jobs(drawn("synthetic-results", "synthetic-main", source=("metrics",)))
+SYNTHETIC_RANKS = Jobs(drawn("synthetic-results", source=("ranks",)))
+EPOCHS = Jobs(drawn("synthetic-results", "synthetic-main", source=("histories",)))
+THEORY = Jobs(drawn("theory")) | {"verify_theory"}
 FOSSIL_TABLES = jobs("tabulate_study", "robustness-difficulty", "difficulty-defs")
-FOSSIL_FIGURES = jobs("draw_figure", "robustness-difficulty", "difficulty-defs")
-GRID = jobs("draw_figure", "sensitivity") | {"measure_effects", "tabulate_sensitivity"}
+FOSSIL_FIGURES = Jobs(drawn("robustness-difficulty", "difficulty-defs"))
+GRID = Jobs(drawn("sensitivity")) | {"measure_effects", "tabulate_sensitivity"}
 METHOD = METHOD_TABLES | METHOD_FIGURES | SYNTHETIC_RANKS | EPOCHS | THEORY | COMPARED | CLAIMS | TEXTS
 METHOD |= {"train_stacked", "collect_stacked", "tabulate_environment"}
 FOSSIL = METHOD | FOSSIL_TABLES | FOSSIL_FIGURES | GRID
@@ -86,7 +87,7 @@ FACTS = Jobs({"write_paper"})  # says what was run
 PAPER_READ = (READ - REFIT_TABLE) | CLAIMS | {"score_external"}
 OWN_READ = (READ - REFIT_TABLE) | {"score_external"}
 MSLD_READ = COMPARED | EXTERNAL | DESCRIBED | CLAIMS | TEXTS | {"score_external", "tabulate_difficulty"}
-MSLD_READ |= jobs("draw_figure", "external-tradeoff") | jobs("tabulate_study", "external-validation")
+MSLD_READ |= Jobs(drawn("phantom_external-transfer")) | jobs("tabulate_study", "external-validation")
 MSLD_READ |= {"make_manifest", "decode_images"}
 
 # By key: another value, and what it runs again.

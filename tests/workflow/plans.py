@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.workflow.study import REPOSITORY, TARGETS
+from tests.workflow.study import REPOSITORY, TARGETS, job_name
 
 Plan = dict[str, "Job"]
 """Jobs by their first file."""
@@ -92,7 +92,7 @@ def _described(job: Any) -> dict[str, Any]:
     shown = [job.wildcards.get(name) for name in ("figure", "table")]
     code = job.params.get("code", "")
     return {
-        "name": " ".join([job.rule.name, *filter(None, shown)]),
+        "name": job_name(job.rule.name, *filter(None, shown)),
         "outputs": list(map(str, job.output)),
         "inputs": list(map(str, job.input)),
         "ancient": [str(file) for file in job.input if file.is_ancient],

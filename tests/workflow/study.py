@@ -102,7 +102,14 @@ class Study:
 
 def _job(rule: str, body: str) -> str:
     shown = re.search(r"wildcards: (?:figure|table)=([\w-]+)$", body, flags=re.MULTILINE)
-    return f"{rule} {shown.group(1)}" if shown else rule
+    return job_name(rule, shown.group(1)) if shown else rule
+
+
+def job_name(rule: str, *names: str) -> str:
+    """Return a job's rule with its figure or table; figures of data sets, of which there may be two, count by kind."""
+    return " ".join(
+        [rule, *("dataset" if rule == "draw_figure" and one.startswith("dataset-") else one for one in names)]
+    )
 
 
 @contextmanager
@@ -126,41 +133,3 @@ def configured(study: Study, section: str, **changes: object) -> Iterator[None]:
         yield
     finally:
         study.config = before
-
-
-# What follows from new runs of the image study.
-IMAGE_TABLES = ["tabulate_study final-tuning", "tabulate_study internal-regret"]
-IMAGE_FIGURES = ["draw_figure padufes-tradeoff", "draw_figure padufes-ranks", "draw_figure operating-point"]
-AFTER_FOLDS = Counter(
-    [
-        *("collect_folds", "compare_methods", "rank_methods", "measure_operating_points", "tabulate_operating_point"),
-        *(*IMAGE_TABLES, *IMAGE_FIGURES),
-    ]
-)
-# What is made of the whole run: after other tables, after new runs, and where the configuration says what was run.
-AFTER_TABLES = Counter(["summarise_results", "write_pages"])
-CLAIMS = Counter(["judge_claims", "tabulate_claims"])
-AFTER_RUNS = AFTER_TABLES + CLAIMS + Counter(["tabulate_environment"])
-AFTER_FACTS = AFTER_RUNS + Counter(["write_paper"])
-# What follows from another manifest of the phantom.
-AFTER_MANIFEST = (
-    Counter(decode_images=1, make_folds=1, train_fold=6, score_difficulty=2)
-    + Counter(["tabulate_dataset", "draw_figure dataset-phantom", "tabulate_difficulty"])
-    + AFTER_FOLDS
-    + (AFTER_RUNS - CLAIMS)
-)
-# What is drawn of all methods of the synthetic section, from their metrics and from their epochs.
-METHOD_FIGURES = ["draw_figure synthetic-raincloud", "draw_figure imbalance-ratios", "draw_figure synthetic-ranks"]
-EPOCH_FIGURES = [
-    *("draw_figure regret-trajectories", "draw_figure weight-trajectories", "draw_figure effective-sample-size"),
-    "draw_figure theory",
-]
-METHOD_TABLES = ["tabulate_study synthetic-results", "tabulate_study synthetic-main"]
-FOSSIL_FIGURES = ["draw_figure robustness-difficulty", "draw_figure difficulty-defs", "draw_figure sensitivity"]
-FOSSIL_TABLES = [
-    *("tabulate_study robustness-difficulty", "tabulate_study difficulty-defs", "tabulate_sensitivity"),
-]
-EVALUATION = ["collect_stacked", "compare_methods", "rank_methods"]
-# What follows from new runs of a method that only the studies of all methods have, and from new runs of all.
-AFTER_METHOD = Counter([*EVALUATION * 2, *METHOD_TABLES, *METHOD_FIGURES, *EPOCH_FIGURES, "verify_theory"])
-AFTER_STACKS = AFTER_METHOD + Counter([*EVALUATION * 3, *FOSSIL_TABLES, *FOSSIL_FIGURES, "measure_effects"])

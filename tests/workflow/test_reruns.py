@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.workflow.study import (
+from tests.workflow.jobs import (
     AFTER_FACTS,
     AFTER_FOLDS,
     AFTER_MANIFEST,
@@ -27,11 +27,8 @@ from tests.workflow.study import (
     IMAGE_TABLES,
     METHOD_FIGURES,
     METHOD_TABLES,
-    TINY,
-    Study,
-    configured,
-    edited,
 )
+from tests.workflow.study import TINY, Study, configured, edited
 
 TABLES = Counter([*METHOD_TABLES, *FOSSIL_TABLES, *IMAGE_TABLES])
 RANKS = ["draw_figure synthetic-ranks", "draw_figure padufes-ranks"]
@@ -107,13 +104,18 @@ def test_editing_a_plot_redraws_that_plot_only(study: Study) -> None:
 
 def test_editing_the_style_of_plots_redraws_all_plots_and_nothing_else(study: Study) -> None:
     with edited(study.root / "workflow/fossil/reporting/style.py"):
-        every = [*METHOD_FIGURES, *EPOCH_FIGURES, *FOSSIL_FIGURES, *IMAGE_FIGURES]
+        every = [*METHOD_FIGURES, *EPOCH_FIGURES, *FOSSIL_FIGURES, *IMAGE_FIGURES, "draw_figure dataset"]
         assert study.planned() == Counter(every)
 
 
 def test_another_caption_writes_the_document_and_makes_its_figure_and_nothing_else(study: Study) -> None:
-    with edited(study.root / "workflow/report/captions/figures/theory.rst", "Another sentence."):
+    figure = study.root / "workflow/fossil/reporting/figures/theory.py"
+    before = figure.read_text()
+    figure.write_text(before.replace('caption="', 'caption="Another sentence. '))
+    try:
         assert study.planned() == Counter(["write_paper", "draw_figure theory"])
+    finally:
+        figure.write_text(before)
 
 
 def test_another_claim_is_judged_and_trains_nothing(study: Study) -> None:
