@@ -81,7 +81,7 @@ GENERATED = STACKS | {"make_synthetic"}
 TESTED = METHOD_TABLES | FOSSIL_TABLES | IMAGE_TABLES | REFIT_TABLE | CLAIMS | TEXTS
 TESTED |= {"compare_methods", "measure_effects", "tabulate_sensitivity"}
 NOTHING = Jobs()
-FACTS = Jobs({"write_paper"})  # says what was run
+FACTS = Jobs({"write_paper"})  # says what was run, and its protocol
 
 # Photographs: the claims of the paper's data set are judged, and its models score every image of MSLD v2.0.
 PAPER_READ = (READ - REFIT_TABLE) | CLAIMS | {"score_external"}
@@ -98,9 +98,9 @@ ON_PHANTOMS: dict[str, tuple[Any, Jobs]] = {
         FOSSIL - jobs("tabulate_study", "difficulty-defs") - jobs("draw_figure", "difficulty-defs") | FACTS,
     ),
     "synthetic.scenarios": ({"ir9": {"n_samples": 250}}, GENERATED | FACTS),
-    "synthetic.augmentation.classes": ("all", GENERATED),
-    "synthetic.augmentation.copies": (3, GENERATED),
-    "synthetic.augmentation.noise": (0.2, GENERATED),
+    "synthetic.augmentation.classes": ("all", GENERATED | FACTS),
+    "synthetic.augmentation.copies": (3, GENERATED | FACTS),
+    "synthetic.augmentation.noise": (0.2, GENERATED | FACTS),
     "synthetic.methods": (["erm", "focal", "fossil"], (METHOD - {"train_stacked"}) | FACTS),
     "synthetic.reference": (
         "erm",
@@ -154,8 +154,8 @@ ON_PHANTOMS: dict[str, tuple[Any, Jobs]] = {
     ),
     # These candidates are never chosen.
     "images.tuning.stage_wise": (True, TRIALS | TEXTS | FACTS | {"tabulate_tuning", "tabulate_environment"}),
-    "images.tuning.folds": (2, RUNS | CHOSEN | REFIT_TABLE),
-    "images.tuning.seeds": ([43], RUNS | CHOSEN | REFIT_TABLE),
+    "images.tuning.folds": (2, RUNS | CHOSEN | REFIT_TABLE | FACTS),
+    "images.tuning.seeds": ([43], RUNS | CHOSEN | REFIT_TABLE | FACTS),
     "images.tuning.epochs": (2, RUNS | CHOSEN | REFIT_TABLE | FACTS),
     "images.tuning.budget": (2, RUNS | REFIT_TABLE | {"select_options"}),
     "images.tuning.budget_seed": (3, RUNS | REFIT_TABLE | {"select_options"}),
@@ -169,10 +169,10 @@ ON_PHANTOMS: dict[str, tuple[Any, Jobs]] = {
     "images.training.schedule": ("cosine", TRAINED),
     "images.training.warmup_epochs": (1, TRAINED),
     "images.training.weight_decay": (0.1, TRAINED),
-    "images.training.augmented_copies": (1, TRAINED),
+    "images.training.augmented_copies": (1, TRAINED | FACTS),
     "images.training.augmentation.originals": ("weak", TRAINED),
     "images.training.augmentation.copies": ("weak", TRAINED),
-    "images.training.class_priors": ("rows", TRAINED),
+    "images.training.class_priors": ("rows", TRAINED | FACTS),
     "images.training.accelerator": ("cpu", TRAINED),
     "images.training.compile": (True, TRAINED),
     "images.training.threads": (2, TRAINED),
@@ -187,8 +187,8 @@ ON_PHANTOMS: dict[str, tuple[Any, Jobs]] = {
         (RANKS | SYNTHETIC_RANKS | METHOD_TABLES | FOSSIL_TABLES | IMAGE_TABLES | REFIT_TABLE | CLAIMS | TEXTS)
         | {"rank_methods", "tabulate_sensitivity"},
     ),
-    "statistics.confidence": (0.9, TESTED | jobs("draw_figure", "robustness-difficulty")),
-    "statistics.shuffles": (300, TESTED),
+    "statistics.confidence": (0.9, TESTED | jobs("draw_figure", "robustness-difficulty") | FACTS),
+    "statistics.shuffles": (300, TESTED | FACTS),
     "statistics.resamples": (300, TESTED),
     "statistics.seed": (1, TESTED),
     "publish.allow_uncommitted": (True, NOTHING),
