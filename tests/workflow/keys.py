@@ -185,7 +185,8 @@ ON_PHANTOMS: dict[str, tuple[Any, Jobs]] = {
     "statistics.alpha": (
         0.9,
         (RANKS | SYNTHETIC_RANKS | METHOD_TABLES | FOSSIL_TABLES | IMAGE_TABLES | REFIT_TABLE | CLAIMS | TEXTS)
-        | {"rank_methods", "tabulate_sensitivity"},
+        | {"rank_methods", "tabulate_sensitivity"}
+        | FACTS,
     ),
     "statistics.confidence": (0.9, TESTED | jobs("draw_figure", "robustness-difficulty") | FACTS),
     "statistics.shuffles": (300, TESTED | FACTS),
