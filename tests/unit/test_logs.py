@@ -6,6 +6,7 @@ import os
 import pty
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
@@ -60,10 +61,9 @@ def test_a_download_that_starts_anew_has_no_negative_speed(capsys: pytest.Captur
 @pytest.mark.parametrize(("plain", "expected"), [(None, "2.00M/4.00M"), ("1", "imgs_part_1.zip:  50% 2.00M/4.00M [")])
 def test_a_terminal_shows_a_bar_unless_lines_are_asked_for(plain: str | None, expected: str, tmp_path: Path) -> None:
     controller, terminal = pty.openpty()
+    termios.tcsetwinsize(terminal, (24, 120))
     environment = {key: value for key, value in os.environ.items() if key != "FOSSIL_PLAIN_PROGRESS"}
-    environment |= {"TERM": "xterm", "COLUMNS": "120", "NO_COLOR": "1"} | (
-        {"FOSSIL_PLAIN_PROGRESS": plain} if plain else {}
-    )
+    environment |= {"TERM": "xterm"} | ({"FOSSIL_PLAIN_PROGRESS": plain} if plain else {})
     subprocess.run([sys.executable, "-c", CHILD], stderr=terminal, env=environment, cwd=tmp_path, check=True)
     os.close(terminal)
     shown = b""
