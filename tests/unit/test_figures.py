@@ -17,7 +17,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from pydantic import ValidationError
 
-from fossil import config
+from fossil.config.methods import METHODS
 from fossil.reporting import style
 from fossil.reporting.figures import _runs
 from fossil.runtime.digest import imported_modules
@@ -65,7 +65,7 @@ def test_text_is_readable_with_few_methods_and_with_all_and_an_unknown_one(
     name: str, methods: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if name == "theory":
-        monkeypatch.setitem(config.METHODS, "new", config.METHODS["erm"])
+        monkeypatch.setitem(METHODS, "new", METHODS["erm"])
     table, options = examples.example(name, methods)
     examples.assert_text_is_readable(examples.draw_figure(name, table, options))
 
@@ -176,10 +176,10 @@ def test_every_method_has_its_own_colour_and_marker() -> None:
 
 
 def test_an_added_method_gets_a_look_that_later_ones_do_not_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = config.METHODS["erm"]
-    monkeypatch.setitem(config.METHODS, "first_new", entry)
+    entry = METHODS["erm"]
+    monkeypatch.setitem(METHODS, "first_new", entry)
     look = style.method_look("first_new")
-    monkeypatch.setitem(config.METHODS, "second_new", entry)
+    monkeypatch.setitem(METHODS, "second_new", entry)
     assert style.method_look("first_new") == look
     assert style.method_look("second_new") != look
     assert style.method_look("first_new") not in {style.method_look(method) for method in style.METHOD_COLOURS}
