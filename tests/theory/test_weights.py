@@ -18,7 +18,7 @@ from fossil.methods.base import Batch, Progress
 from fossil.methods.curriculum import Curriculum
 from fossil.methods.focal import Focal
 from fossil.methods.fossil import Fossil
-from tests.unit.batches import (
+from tests.unit.methods.batches import (
     RISING,
     SCHEDULES,
     START,

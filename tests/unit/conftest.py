@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fossil.training.device import prepare_device
-from tests.unit.fold_study import Study, make_study
+from tests.unit.training.fold_study import Study, make_study
 
 
 @pytest.fixture(autouse=True)

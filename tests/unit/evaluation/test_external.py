@@ -16,7 +16,7 @@ from fossil.runtime.files import write_json, write_parquet
 from fossil.stages import collect_transfer as collect_stage
 from fossil.stages import predict_external
 from fossil.training.image_data import predict_logits
-from tests.unit.fold_study import Study, make_study, quick
+from tests.unit.training.fold_study import Study, make_study, quick
 
 ROW = Row(scenario="msld_v2", method="erm", variant="baseline", label="ERM")
 TARGETS = np.array([0, 0, 0, 1, 1])

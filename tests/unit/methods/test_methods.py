@@ -17,7 +17,7 @@ from torch._dynamo.testing import CompileCounter
 import fossil.methods
 from fossil.config.methods import METHODS
 from fossil.methods.base import Batch, Method, Progress, Samples, make_method
-from tests.unit.batches import (
+from tests.unit.methods.batches import (
     START,
     make_batch,
 )

@@ -18,7 +18,7 @@ from fossil.hypergradient import (
     per_sample_jvp,
 )
 from fossil.hypergradient.problem import Vector
-from tests.unit.networks import (
+from tests.unit.hypergradient.networks import (
     F64,
     SIZE,
     data,

@@ -14,7 +14,7 @@ from fossil.methods.base import Method
 from fossil.methods.erm import ERM
 from fossil.methods.meta_weight_net import MetaWeightNet
 from fossil.training.device import BatchTooLargeError, smaller_sizes
-from tests.unit.image_setting import Setting
+from tests.unit.training.image_setting import Setting
 
 
 def limited(setting: Setting, largest: int) -> list[int]:

@@ -13,10 +13,10 @@ import pytest
 import fossil
 from fossil.runtime.files import read_json
 from fossil.training.history import SPEED_COLUMNS
-from tests.unit.fold_study import make_study
-from tests.unit.killed_training import EPOCHS, MOMENTS
+from tests.unit.training.fold_study import make_study
+from tests.unit.training.killed_training import EPOCHS, MOMENTS
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+REPOSITORY = Path(__file__).resolve().parents[3]
 
 # How many of the two epochs are left to the run after the kill.
 LEFT = {
@@ -38,7 +38,7 @@ def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make_study(folder / "study")
     path = os.pathsep.join([str(Path(fossil.__file__).parents[1]), str(REPOSITORY)])
     done = subprocess.run(
-        [sys.executable, "-m", "tests.unit.killed_training", str(folder / "study"), str(folder)],
+        [sys.executable, "-m", "tests.unit.training.killed_training", str(folder / "study"), str(folder)],
         env={**os.environ, "PYTHONPATH": path, "FOSSIL_PLAIN_PROGRESS": "1"},
         cwd=REPOSITORY,
         capture_output=True,

@@ -17,7 +17,7 @@ from fossil.training.history import (
     speed,
     validation_metrics,
 )
-from tests.unit.image_setting import IMAGES, VALIDATION, Setting
+from tests.unit.training.image_setting import IMAGES, VALIDATION, Setting
 
 
 def test_quantiles_of_each_class_are_those_of_its_weights_alone() -> None:

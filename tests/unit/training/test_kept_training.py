@@ -15,8 +15,8 @@ from fossil.methods.base import Batch
 from fossil.methods.erm import ERM
 from fossil.runtime.files import write_json
 from fossil.runtime.interruption import TrainingInterruptedError
-from tests.unit.fold_study import Study
-from tests.unit.image_setting import stop_in_step
+from tests.unit.training.fold_study import Study
+from tests.unit.training.image_setting import stop_in_step
 
 
 def stop_in_second_epoch(study: Study, output: Path, checkpoint: Path, **options: Any) -> None:

@@ -14,13 +14,13 @@ from fossil.methods.base import Method, Progress
 from fossil.training.backbone import make_backbone
 from fossil.training.image_data import predict_logits, training_rows
 from fossil.training.images import ImageResult
-from tests.unit.fold_study import (
+from tests.unit.training.fold_study import (
     BACKBONE,
     SIZE,
     Recorder,
     random_images,
 )
-from tests.unit.image_setting import Setting
+from tests.unit.training.image_setting import Setting
 
 # --- Rows -----------------------------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from fossil.methods.base import Batch, Progress
 from fossil.methods.curriculum import Curriculum
 from fossil.methods.fossil import Fossil
 from fossil.methods.static import EffectiveNumber
-from tests.unit.batches import (
+from tests.unit.methods.batches import (
     SCHEDULES,
     START,
     constant,

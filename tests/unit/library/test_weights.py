@@ -17,7 +17,7 @@ from torch import Tensor
 import fossil
 from fossil import FossilOptions, FossilWeights, TemperatureOptions
 from fossil.difficulty import difficulty
-from tests.unit.batches import SCHEDULES, naive_temperature
+from tests.unit.methods.batches import SCHEDULES, naive_temperature
 
 COUNTS = [60, 30, 10]
 TARGETS = torch.tensor([0, 1, 2, 2, 1, 0])

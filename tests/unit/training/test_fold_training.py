@@ -22,7 +22,7 @@ from fossil.training.device import DeviceError, prepare_device
 from fossil.training.fold import FoldTrainingError
 from fossil.training.history import SPEED_COLUMNS
 from fossil.training.image_data import predict_logits
-from tests.unit.fold_study import (
+from tests.unit.training.fold_study import (
     BACKBONE,
     CPU,
     Recorder,

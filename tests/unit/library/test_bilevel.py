@@ -16,7 +16,7 @@ from torch.nn.functional import cross_entropy
 from torch.utils.data import DataLoader, TensorDataset
 
 from fossil import BilevelOptions, FossilBilevel, FossilWeights
-from tests.unit.bilevel_models import (
+from tests.unit.library.bilevel_models import (
     EXACT,
     INDEX,
     N,

@@ -21,8 +21,8 @@ from fossil.methods.fossil_bilevel import Bilevel
 from fossil.methods.meta_weight_net import MetaWeightNet
 from fossil.training.fold import FoldTrainingError
 from fossil.training.image_data import predict_logits
-from tests.unit.fold_study import BACKBONE, Study
-from tests.unit.image_setting import COUNT, IMAGES, VALIDATION, Setting
+from tests.unit.training.fold_study import BACKBONE, Study
+from tests.unit.training.image_setting import COUNT, IMAGES, VALIDATION, Setting
 
 # --- Looking ahead ----------------------------------------------------------------------------------------------------
 

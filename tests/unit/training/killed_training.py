@@ -1,6 +1,6 @@
 """Run ``train_fold`` again and again, killed or stopped at another moment each time, and once more to its end.
 
-python -m tests.unit.killed_training STUDY OUTPUT
+python -m tests.unit.training.killed_training STUDY OUTPUT
 
 Each run is a process of its own, forked from this one, which has imported what takes seconds. It writes below OUTPUT,
 in a folder named after its moment; ``undisturbed`` is not killed.
@@ -20,7 +20,7 @@ from fossil import __main__ as command_line
 from fossil.runtime.files import write_json
 from fossil.stages import train_fold
 from fossil.training import checkpoint, epoch, images
-from tests.unit.fold_study import Study, quick
+from tests.unit.training.fold_study import Study, quick
 
 EPOCHS = 2  # of two batches each
 

@@ -27,7 +27,7 @@ from fossil.training import images
 from fossil.training.checkpoint import Checkpoint, read_checkpoint
 from fossil.training.image_data import predict_logits
 from fossil.training.images import ImageResult
-from tests.unit.image_setting import IMAGES, Setting, stop_in_step
+from tests.unit.training.image_setting import IMAGES, Setting, stop_in_step
 
 IDENTITY = {"test": 1}
 BATCHES = 4  # an epoch: 28 rows in batches of 8

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from fossil import FossilBilevel, FossilOptions
-from tests.unit.bilevel_models import (
+from tests.unit.library.bilevel_models import (
     INDEX,
     N,
     data,

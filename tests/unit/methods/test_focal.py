@@ -20,7 +20,7 @@ from fossil.config.methods import METHODS
 from fossil.config.methods.focal import FocalOptions
 from fossil.methods.base import Method
 from fossil.methods.focal import Focal
-from tests.unit.batches import (
+from tests.unit.methods.batches import (
     make_batch,
 )
 

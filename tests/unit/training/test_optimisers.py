@@ -12,7 +12,7 @@ from fossil.config.methods.base import NoOptions
 from fossil.methods.erm import ERM
 from fossil.training import epoch as epochs
 from fossil.training.optimisers import OPTIMISERS, SCHEDULES, learning_rate, make_optimiser
-from tests.unit.image_setting import Setting
+from tests.unit.training.image_setting import Setting
 
 
 def rates(training: ImageTraining, *, steps_per_epoch: int) -> list[float]:

@@ -20,8 +20,8 @@ from fossil.methods.fossil import Fossil
 from fossil.methods.meta_weight_net import MetaWeightNet
 from fossil.training import epoch as epochs
 from fossil.training.image_data import epoch_order, plan_batches
-from tests.unit.fold_study import Study
-from tests.unit.image_setting import COUNT, Setting
+from tests.unit.training.fold_study import Study
+from tests.unit.training.image_setting import COUNT, Setting
 
 ROWS = 28
 BATCH = 8

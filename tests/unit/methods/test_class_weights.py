@@ -14,7 +14,7 @@ from fossil.config.methods.base import NoOptions
 from fossil.config.methods.static import EffectiveNumberOptions
 from fossil.methods.erm import ERM
 from fossil.methods.static import EffectiveNumber, Static, StaticInverted
-from tests.unit.batches import (
+from tests.unit.methods.batches import (
     START,
     make_batch,
 )

@@ -15,7 +15,7 @@ from fossil.training.backbone import make_backbone
 from fossil.training.image_data import training_rows
 from fossil.training.image_run import make_run
 from fossil.training.images import ImageResult, train_model
-from tests.unit.fold_study import BACKBONE, quick, random_images
+from tests.unit.training.fold_study import BACKBONE, quick, random_images
 
 IMAGES = torch.from_numpy(random_images(0))
 COUNT = 20

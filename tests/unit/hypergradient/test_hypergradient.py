@@ -17,7 +17,7 @@ from fossil.hypergradient import (
     sensitivities,
 )
 from fossil.hypergradient.problem import BilevelProblem, Chunk, Vector
-from tests.unit.networks import (
+from tests.unit.hypergradient.networks import (
     F64,
     SIZE,
     data,

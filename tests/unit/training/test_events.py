@@ -10,7 +10,7 @@ import pytest
 
 from fossil.training.events import EventsError, event_watcher
 from tests.requirements import require_module
-from tests.unit.fold_study import Study
+from tests.unit.training.fold_study import Study
 
 
 def test_without_a_folder_nothing_watches() -> None:
