@@ -17,13 +17,11 @@ from tests.workflow.jobs import (
     AFTER_MANIFEST,
     AFTER_METHOD,
     AFTER_RUNS,
-    AFTER_STACKS,
     AFTER_TABLES,
     CLAIMS,
     EPOCH_FIGURES,
     FOSSIL_FIGURES,
     FOSSIL_TABLES,
-    IMAGE_FIGURES,
     IMAGE_TABLES,
     METHOD_FIGURES,
     METHOD_TABLES,
@@ -63,13 +61,6 @@ def test_a_finished_study_has_every_table_and_figure_and_plans_nothing(study: St
     assert study.planned() == Counter()
 
 
-def test_online_difficulty_of_images_needs_no_scoring_and_retrains_what_uses_difficulty(study: Study) -> None:
-    with configured(study, "images", difficulty_source="online"):
-        # Phantom images tell nothing of the paper's claims.
-        assert study.planned() == Counter(train_fold=2) + AFTER_FOLDS + (AFTER_FACTS - CLAIMS)
-        assert study.planned_runs() == {f"phantom/runs/fossil-baseline/fold{fold}-seed1" for fold in (0, 1)}
-
-
 # Folders in the order in which the pipeline fills them.
 LEVELS = ["data/raw", "data/processed", "results/synthetic", "results/phantom", "results/metrics"]
 
@@ -95,17 +86,6 @@ def test_touching_the_code_and_the_configuration_reruns_nothing(study: Study) ->
 
 def test_arrays_are_larger_than_what_snakemake_compares_by_content(study: Study) -> None:
     assert (study.root / "data/processed/phantom/images-64.npy").stat().st_size > 1_000_000
-
-
-def test_editing_a_plot_redraws_that_plot_only(study: Study) -> None:
-    with edited(study.root / "workflow/fossil/reporting/figures/padufes_tradeoff.py"):
-        assert study.planned() == Counter(["draw_figure padufes-tradeoff"])
-
-
-def test_editing_the_style_of_plots_redraws_all_plots_and_nothing_else(study: Study) -> None:
-    with edited(study.root / "workflow/fossil/reporting/style.py"):
-        every = [*METHOD_FIGURES, *EPOCH_FIGURES, *FOSSIL_FIGURES, *IMAGE_FIGURES, "draw_figure dataset"]
-        assert study.planned() == Counter(every)
 
 
 def test_another_caption_writes_the_document_and_makes_its_figure_and_nothing_else(study: Study) -> None:
@@ -141,17 +121,6 @@ def test_what_another_run_found_is_not_said(study: Study) -> None:
     study.make()  # the times that the statements measured differ, and what follows from them
 
 
-def test_editing_the_reader_of_another_data_set_reruns_nothing(study: Study) -> None:
-    for reader in ("msld_v2", "custom"):
-        with edited(study.root / f"workflow/fossil/data/{reader}.py"):
-            assert study.planned() == Counter()
-
-
-def test_editing_the_table_of_a_data_set_makes_that_table_only(study: Study) -> None:
-    with edited(study.root / "workflow/fossil/reporting/tables/dataset.py"):
-        assert study.planned() == Counter(["tabulate_dataset", "write_pages"])
-
-
 def test_nothing_is_downloaded_where_a_folder_is_named_or_nothing_is_asked_for(study: Study, tmp_path: Path) -> None:
     (tmp_path / "metadata.csv").write_text("patient_id,diagnostic,img_id\n")
     folder = f"{{root: {tmp_path}, download: true}}"
@@ -176,21 +145,6 @@ def test_editing_a_loss_reruns_the_runs_that_use_it_and_what_follows(study: Stud
         }
 
 
-def test_editing_the_tests_of_differences_retrains_nothing(study: Study) -> None:
-    with edited(study.root / "workflow/fossil/evaluation/statistics.py"):
-        assert study.planned() == Counter(compare_methods=6) + TABLES + AFTER_TABLES
-
-
-def test_editing_the_configuration_module_without_another_default_reruns_nothing(study: Study) -> None:
-    with edited(study.root / "workflow/fossil/config/studies.py"):
-        assert study.planned() == Counter()
-
-
-def test_watching_with_tensorboard_retrains_nothing(study: Study) -> None:
-    with configured(study, "images", tensorboard=True):
-        assert study.planned() == Counter()
-
-
 def test_values_on_the_command_line_are_read_as_in_a_file(study: Study) -> None:
     planned = study.planned("--config", "images={seeds: [1, 2]}", "statistics={alpha: 0.9}", "allow_missing_runs=no")
     ranked = Counter([*["rank_methods"] * 6, *RANKS])
@@ -202,12 +156,6 @@ def test_adding_a_seed_adds_only_its_runs(study: Study) -> None:
         # Phantom images tell nothing of the paper's claims.
         assert study.planned() == Counter(train_fold=6) + AFTER_FOLDS + (AFTER_FACTS - CLAIMS)
         assert all(run.endswith("seed2") for run in study.planned_runs())
-
-
-def test_adding_a_seed_trains_every_stack_of_the_synthetic_study_anew_and_nothing_else(study: Study) -> None:
-    with configured(study, "synthetic", seeds=[1, 2, 3]):
-        trained = Counter(make_synthetic=1, train_stacked=3, train_grid=2)
-        assert study.planned() == trained + AFTER_STACKS + AFTER_FACTS
 
 
 def test_another_drawing_of_the_phantom_is_noticed_even_if_its_table_is_the_same(study: Study) -> None:
@@ -227,33 +175,6 @@ def test_a_deleted_output_is_made_again(study: Study) -> None:
         path.unlink()
         assert study.planned() == Counter(rules)
         path.write_bytes(content)
-
-
-def test_another_name_in_print_makes_tables_and_figures_again(study: Study) -> None:
-    names = study.root / "workflow/fossil/config/datasets.py"
-    before = names.read_text()
-    names.write_text(before.replace('"PAD-UFES-20"', '"PAD-UFES-20 (2020)"'))
-    try:
-        planned = study.planned("synthetic")
-    finally:
-        names.write_text(before)
-    drawn = [*METHOD_FIGURES, *EPOCH_FIGURES, *FOSSIL_FIGURES]
-    assert planned == Counter([*METHOD_TABLES, *FOSSIL_TABLES, *drawn]) - Counter(["draw_figure theory"])
-
-
-def test_removing_a_method_only_evaluates_anew(study: Study) -> None:
-    with configured(study, "images", methods=["erm", "fossil"]):
-        # Of two rows there are no ranks to draw.
-        assert study.planned() == AFTER_FOLDS + (AFTER_FACTS - CLAIMS) - Counter(["draw_figure padufes-ranks"])
-
-
-def test_an_option_of_one_method_reruns_that_method_only(study: Study) -> None:
-    study.config = {**TINY, "methods": {"focal": {"gamma": 3.0}}}
-    try:
-        assert study.planned() == Counter(train_fold=2, train_stacked=1) + AFTER_FOLDS + AFTER_METHOD + AFTER_RUNS
-        assert all("focal" in run for run in study.planned_runs())
-    finally:
-        study.config = TINY
 
 
 def test_allowing_runs_to_lack_evaluates_anew_and_trains_nothing(study: Study) -> None:
