@@ -90,6 +90,7 @@ def _plan(config: dict[str, Any], targets: set[str]) -> Iterator[dict[str, Any]]
 
 def _described(job: Any) -> dict[str, Any]:
     shown = [job.wildcards.get(name) for name in ("figure", "table")]
+    shown = ["dataset" if name and name.startswith("dataset-") else name for name in shown]
     code = job.params.get("code", "")
     return {
         "name": job_name(job.rule.name, *filter(None, shown)),
