@@ -26,10 +26,10 @@ LETTERS = 140
 """Letters of a line below a table, about."""
 
 
-def row(method: str, *, scenario: str = "ir9", printed: str | None = None, label: str | None = None) -> Row:
+def row(method: str, *, scenario: str = "ir9", reported: str | None = None, label: str | None = None) -> Row:
     """A row with a method's configured options."""
     return Row(
-        scenario=scenario, method=method, variant="baseline", label=label or METHODS[method].label, printed=printed
+        scenario=scenario, method=method, variant="baseline", label=label or METHODS[method].label, reported=reported
     )
 
 

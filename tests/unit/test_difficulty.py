@@ -1,4 +1,4 @@
-"""Difficulty scores and stages, against torch, scipy and hand calculation."""
+"""Difficulty scores and terciles, against torch, scipy and hand calculation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from torch.nn import functional
 
-from fossil.difficulty import difficulty, stages
+from fossil.difficulty import difficulty, terciles
 
 PROXIES = ["softmax", "entropy", "loss"]
 
@@ -134,35 +134,32 @@ def test_scores_are_between_zero_and_one(logits: list[tuple[float, ...]], proxy:
         assert (scores <= 1 - 1 / max(columns, 2) + 1e-12).all()
 
 
-def test_stages_by_hand() -> None:
+def test_terciles_by_hand() -> None:
     scores = torch.tensor([0.9, 0.1, 0.5, 0.2, 0.6, 0.8])
-    assert stages(scores).tolist() == [2, 0, 1, 0, 1, 2]
-    assert stages(scores, count=2).tolist() == [1, 0, 0, 0, 1, 1]
-    assert stages(scores, count=1).tolist() == [0] * 6
+    assert terciles(scores).tolist() == [2, 0, 1, 0, 1, 2]
 
 
 @settings(deadline=None, max_examples=60)
-@given(scores=st.lists(st.floats(0, 1, width=32), min_size=3, max_size=40, unique=True), count=st.integers(1, 5))
-def test_stages_of_distinct_scores_hold_equally_many_and_go_up_with_the_score(scores: list[float], count: int) -> None:
-    found = stages(torch.tensor(scores), count=count)
-    sizes = torch.bincount(found, minlength=count)
-    assert len(sizes) == count
+@given(scores=st.lists(st.floats(0, 1, width=32), min_size=3, max_size=40, unique=True))
+def test_terciles_of_distinct_scores_hold_equally_many_and_go_up_with_the_score(scores: list[float]) -> None:
+    found = terciles(torch.tensor(scores))
+    sizes = torch.bincount(found, minlength=3)
+    assert len(sizes) == 3
     assert sizes.max() - sizes.min() <= 1
     assert (found[torch.tensor(scores).argsort()].diff() >= 0).all()
 
 
-def test_stages_are_equally_many_exactly_where_their_number_divides_that_of_the_samples() -> None:
+def test_terciles_are_equally_many_where_three_divides_the_number_of_samples() -> None:
     scores = torch.rand(300, generator=torch.Generator().manual_seed(1))
-    assert torch.bincount(stages(scores)).tolist() == [100, 100, 100]
-    assert torch.bincount(stages(scores, count=4)).tolist() == [75, 75, 75, 75]
+    assert torch.bincount(terciles(scores)).tolist() == [100, 100, 100]
 
 
-def test_stages_of_a_stack_are_those_of_each_row() -> None:
+def test_terciles_of_a_stack_are_those_of_each_row() -> None:
     scores = torch.rand(2, 3, 12, generator=torch.Generator().manual_seed(2))
-    found = stages(scores)
+    found = terciles(scores)
     assert found.shape == (2, 3, 12)
     for place in np.ndindex(2, 3):
-        assert torch.equal(found[place], stages(scores[place]))
+        assert torch.equal(found[place], terciles(scores[place]))
 
 
 def test_unscaled_loss_is_the_cross_entropy_itself() -> None:

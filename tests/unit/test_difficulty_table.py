@@ -22,7 +22,7 @@ def scores_of(*difficulty: float) -> pd.DataFrame:
     count = len(difficulty)
     order = pd.Series(difficulty).rank(method="first").astype(int) - 1
     return pd.DataFrame(
-        {"image_id": [f"i{n}" for n in range(count)], "difficulty": difficulty, "stage": order * 3 // count}
+        {"image_id": [f"i{n}" for n in range(count)], "difficulty": difficulty, "tercile": order * 3 // count}
     )
 
 
@@ -79,7 +79,7 @@ def test_the_paper_s_numbers_stand_below_and_what_does_not_add_up_is_told(tmp_pa
         scores=[tmp_path / "fold3.parquet"],
         manifest=tmp_path / "manifest.parquet",
         facts=tmp_path / "manifest.json",
-        printed=PRINTED,
+        reported=PRINTED,
         tex=tmp_path / "t.tex",
         csv=tmp_path / "t.csv",
     )

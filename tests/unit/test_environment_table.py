@@ -116,7 +116,7 @@ def test_the_stage_counts_the_records_that_are_there(tmp_path: Path) -> None:
     stage.run(
         stage.Settings.model_validate({"trainings": groups}),
         results=results,
-        printed=PRINTED,
+        reported=PRINTED,
         tex=tmp_path / "t.tex",
         csv=tmp_path / "t.csv",
     )

@@ -29,7 +29,7 @@ FIRST = MAIN | {"static": "Static weighting", "curriculum": "Curriculum learning
 
 def printed_block(printed: dict[str, str], *, methods: list[str], scenario: str = "ir9", **more: object) -> Block:
     """All of some methods, with the paper's name of those that it has; FOSSIL is the reference."""
-    rows = [row(method, scenario=scenario, printed=printed.get(method)) for method in methods]
+    rows = [row(method, scenario=scenario, reported=printed.get(method)) for method in methods]
     return block(*rows, reference=f"{scenario}/fossil-baseline", **more)
 
 
@@ -54,7 +54,7 @@ def measured(blocks: list[Block]) -> pd.DataFrame:
 
 def test_printed_numbers_are_those_of_the_same_row_and_imbalance_ratio() -> None:
     blocks = [
-        printed_block(MAIN, methods=["erm", "fossil"], scenario=f"ir{ratio}", name=f"ir{ratio}", printed_ratio=ratio)
+        printed_block(MAIN, methods=["erm", "fossil"], scenario=f"ir{ratio}", name=f"ir{ratio}", reported_ratio=ratio)
         for ratio in ("4", "19")
     ]
     table, tex = tabulated("synthetic-main", blocks, measured(blocks))
@@ -74,7 +74,7 @@ def test_the_papers_p_values_stand_with_its_means() -> None:
 
 
 def test_a_row_that_the_paper_lacks_has_dashes_there_and_no_bold_is_copied() -> None:
-    blocks = [printed_block(MAIN, methods=["effective_number", "fossil"], printed_ratio="9")]
+    blocks = [printed_block(MAIN, methods=["effective_number", "fossil"], reported_ratio="9")]
     table, tex = tabulated("synthetic-main", blocks, measured(blocks))
     assert cells(tex, "Effective number")[7:12] == ["--"] * 5
     assert table["auc_printed_mean"].iloc[0] == ""
@@ -90,7 +90,7 @@ def test_without_any_printed_row_the_papers_columns_are_left_out() -> None:
 
 
 def test_the_papers_dynamic_regret_is_held_against_the_balanced_error_and_keeps_its_name_in_the_csv() -> None:
-    blocks = [printed_block(MAIN, methods=list(MAIN), printed_ratio="19")]
+    blocks = [printed_block(MAIN, methods=list(MAIN), reported_ratio="19")]
     table, tex = tabulated("synthetic-main", blocks, measured(blocks))
     assert "balanced_error_printed_mean" not in table.columns
     assert table["dynamic_regret_printed_mean"].iloc[0] == "0.27"
@@ -110,7 +110,7 @@ def test_a_table_of_which_the_paper_prints_three_decimals_has_three() -> None:
 
 
 def test_a_row_that_is_not_in_the_paper_although_it_should_be_is_named() -> None:
-    blocks = [printed_block(MAIN, methods=["erm", "fossil"], printed_ratio="5")]
+    blocks = [printed_block(MAIN, methods=["erm", "fossil"], reported_ratio="5")]
     with pytest.raises(TableError, match=r"row ir9/erm-baseline: the paper's table has no row 'ERM' at .* '5'"):
         tabulated("synthetic-main", blocks, measured(blocks))
 
@@ -137,7 +137,7 @@ def test_a_bound_that_the_paper_prints_instead_of_a_number_stays_text() -> None:
 
 def test_three_blocks_of_nine_rows_compile_and_fit_the_page(tmp_path: Path) -> None:
     blocks = [
-        printed_block(MAIN, methods=list(METHODS), scenario=f"ir{ratio}", name=f"ir{ratio}", printed_ratio=ratio)
+        printed_block(MAIN, methods=list(METHODS), scenario=f"ir{ratio}", name=f"ir{ratio}", reported_ratio=ratio)
         for ratio in ("4", "9", "19")
     ]
     table, tex = tabulated("synthetic-main", blocks, measured(blocks))

@@ -20,10 +20,10 @@ from tests.unit.table_runs import IMAGES, SYNTHETIC, block, compared, compiles, 
 def test_the_stage_goes_from_files_to_table(tmp_path: Path) -> None:
     images = block(*(row(method, scenario="pad_ufes_20") for method in METHODS), name="internal", title="")
     metrics = long_table(dict.fromkeys(METHODS, 0.5), names=IMAGES, folds=3, seeds=2, scenario="pad_ufes_20")
-    paths = {name: tmp_path / name for name in ("metrics", "statistics", "printed", "tex", "csv")}
+    paths = {name: tmp_path / name for name in ("metrics", "statistics", "reported", "tex", "csv")}
     metrics.to_parquet(paths["metrics"])
     compared(metrics, [images]).to_csv(paths["statistics"], index=False)
-    nothing_reported().to_csv(paths["printed"], index=False)
+    nothing_reported().to_csv(paths["reported"], index=False)
     record = tmp_path / "record.json"
     record.write_text(json.dumps({"missing_images": 3, "rows": 10}))
     settings = {"table": "final-tuning", "title": "PAD-UFES-20: before tuning.", "columns": "images", "alpha": 0.05}
@@ -59,10 +59,10 @@ def note_below(records: dict[str, dict[str, Any]], folder: Path) -> str:
     """What a table says of the imbalance ratio of problems; "" where it says nothing."""
     each = block(row("erm"), row("fossil"))
     metrics = long_table({"erm": 0.6, "fossil": 0.8}, names=SYNTHETIC)
-    paths = {name: folder / name for name in ("metrics", "statistics", "printed", "tex", "csv")}
+    paths = {name: folder / name for name in ("metrics", "statistics", "reported", "tex", "csv")}
     metrics.to_parquet(paths["metrics"])
     compared(metrics, [each]).to_csv(paths["statistics"], index=False)
-    nothing_reported().to_csv(paths["printed"], index=False)
+    nothing_reported().to_csv(paths["reported"], index=False)
     descriptions = [folder / f"{name}.json" for name in records]
     for path, record in zip(descriptions, records.values(), strict=True):
         path.write_text(json.dumps(record))
@@ -115,10 +115,10 @@ def test_the_ratio_with_augmented_copies_follows(
 def test_a_scenario_may_be_called_like_a_number_or_like_nothing(name: str, tmp_path: Path) -> None:
     each = block(row("erm", scenario=name), row("fossil", scenario=name))
     metrics = long_table({"erm": 0.6, "fossil": 0.8}, names=SYNTHETIC, scenario=name)
-    paths = {file: tmp_path / file for file in ("metrics", "statistics", "printed", "tex", "csv")}
+    paths = {file: tmp_path / file for file in ("metrics", "statistics", "reported", "tex", "csv")}
     metrics.to_parquet(paths["metrics"])
     compared(metrics, [each]).to_csv(paths["statistics"], index=False)
-    nothing_reported().to_csv(paths["printed"], index=False)
+    nothing_reported().to_csv(paths["reported"], index=False)
     settings = {
         "table": "t",
         "title": "T",

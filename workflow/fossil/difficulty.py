@@ -33,13 +33,13 @@ def difficulty(logits: Tensor, targets: Tensor, *, proxy: Proxy) -> Tensor:
     return _PROXIES[proxy](logits, targets)
 
 
-def stages(scores: Tensor, *, count: int = 3) -> Tensor:
-    """Return each sample's stage, from 0 (easy) to count - 1, by quantiles over the last axis."""
-    return stage_of(scores, stage_thresholds(scores, [stage / count for stage in range(1, count)]))
+def terciles(scores: Tensor) -> Tensor:
+    """Return each sample's tercile over the last axis: 0 (easy), 1 (medium) or 2 (hard)."""
+    return stage_of(scores, stage_thresholds(scores, [1 / 3, 2 / 3]))
 
 
 def stage_thresholds(scores: Tensor, quantiles: Sequence[float]) -> Tensor:
-    """Quantiles of the scores over the last axis, shape (..., len(quantiles)), float64."""
+    """Compute quantiles of the scores over the last axis, shape (..., len(quantiles)), float64."""
     levels = torch.tensor(quantiles, dtype=torch.float64, device=scores.device)
     return torch.quantile(scores.double(), levels, dim=-1).movedim(0, -1)
 

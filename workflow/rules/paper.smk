@@ -4,7 +4,7 @@
 rule tabulate_environment:
     input:
         training_records(SYNTHETIC, IMAGES),
-        printed=in_paper("reported-text.csv"),
+        reported=in_paper("reported-text.csv"),
     output:
         tex="results/tables/env.tex",
         csv="results/tables/env.csv",

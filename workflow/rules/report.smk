@@ -6,7 +6,7 @@ rule tabulate_study:
         metrics=lambda wildcards: f"results/metrics/{TABLES[wildcards.table].study}.parquet",
         statistics=lambda wildcards: f"results/statistics/{TABLES[wildcards.table].study}.csv",
         descriptions=table_descriptions,
-        printed=in_paper("reported.csv"),
+        reported=in_paper("reported.csv"),
     output:
         tex="results/tables/{table}.tex",
         csv="results/tables/{table}.csv",
@@ -79,7 +79,7 @@ rule tabulate_difficulty:
         scores=score_files,
         manifest=lambda wildcards: scored_file(wildcards, "manifest.parquet"),
         facts=lambda wildcards: scored_file(wildcards, "manifest.json"),
-        printed=in_paper("reported-text.csv"),
+        reported=in_paper("reported-text.csv"),
     output:
         tex="results/tables/{scored}.tex",
         csv="results/tables/{scored}.csv",
@@ -112,7 +112,7 @@ rule tabulate_tuning:
         trials=f"results/metrics/{IMAGES.dataset}-trials.parquet",
         internal=f"results/metrics/{IMAGES.internal}.parquet",
         chosen=IMAGES.chosen_options,
-        printed=in_paper("reported.csv"),
+        reported=in_paper("reported.csv"),
     output:
         top_tex="results/tables/proxy-top3.tex",
         top_csv="results/tables/proxy-top3.csv",

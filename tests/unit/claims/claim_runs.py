@@ -43,7 +43,7 @@ def measured(
     """Evidence of one study: a row of the paper's table for each method of the registry, a value a seed."""
     names = names or {method: method.upper() for method in values}
     rows = [
-        Row(scenario=scenario, method=method, variant="baseline", label=method, printed=names[method])
+        Row(scenario=scenario, method=method, variant="baseline", label=method, reported=names[method])
         for method in values
     ]
     block = Block(name="all", title="", rows=rows, reference=rows[0].key)
@@ -80,5 +80,5 @@ def sweep(
         Candidate(method=method, variant=name, options={key: values[name]}, trained_as=name, may_win=name not in barred)
         for name in means
     ]
-    search = Search(method=method, label=method, candidates=tried, options=[key], configured={key: 100}, printed={})
+    search = Search(method=method, label=method, candidates=tried, options=[key], configured={key: 100}, reported={})
     return Evidence(metrics=metrics, tables={}, statistics=STATISTICS, searches=[search], trials="trials")

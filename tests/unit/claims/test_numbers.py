@@ -139,7 +139,7 @@ def ledger() -> pd.DataFrame:
     methods = ["fossil", "erm", "static", "focal", "meta_weight_net", "curriculum"]
     runs = {method: 0.8 + generator.normal(0, 0.02, 8) for method in methods}
     evidence = measured(runs, names=dict(zip(methods, names, strict=True)))
-    block: Block = evidence.tables[TABLE].blocks[0].model_copy(update={"printed_ratio": "9"})
+    block: Block = evidence.tables[TABLE].blocks[0].model_copy(update={"reported_ratio": "9"})
     evidence = Evidence(
         metrics=evidence.metrics, tables={TABLE: Measured(study="study", blocks=[block])}, statistics=STATISTICS
     )

@@ -26,7 +26,7 @@ from tests.unit.claims.claim_runs import NOTHING, STATISTICS, TABLE, measured, p
 
 def test_an_option_is_preferred_where_the_best_candidate_and_the_average_have_it() -> None:
     part = OptionPreferred(
-        kind="option_preferred", method="MetaWeight", option="hidden", value="lowest", printed_extreme=64
+        kind="option_preferred", method="MetaWeight", option="hidden", value="lowest", reported_extreme=64
     )
     names = ["a", "b", "c", "d"]
     hidden = dict(zip(names, [64, 64, 128, 128], strict=True))
@@ -43,7 +43,7 @@ def test_an_option_that_changes_nothing_is_not_preferred_whatever_its_order() ->
     evidence = sweep({"a": 0.8, "b": 0.8}, {"a": 64, "b": 128})
     for value in ("lowest", "highest"):
         part = OptionPreferred(
-            kind="option_preferred", method="MetaWeight", option="hidden", value=value, printed_extreme=64
+            kind="option_preferred", method="MetaWeight", option="hidden", value=value, reported_extreme=64
         )
         answer = part.on_runs(evidence)
         assert answer.verdict == NOT_HELD
@@ -53,8 +53,8 @@ def test_an_option_that_changes_nothing_is_not_preferred_whatever_its_order() ->
 def test_the_best_printed_line_is_held_against_the_end_of_the_papers_grid() -> None:
     lines = printed(("MetaWeight", "auc", "0.830", "0.06"), table=SWEEP, variant="hidden=128;meta_lr=5e-4")
     part = {"kind": "option_preferred", "method": "MetaWeight", "option": "hidden", "value": "lowest"}
-    assert OptionPreferred(**part, printed_extreme=64).on_paper(Paper(lines)).verdict == CONTRADICTED
-    assert OptionPreferred(**part, printed_extreme=128).on_paper(Paper(lines)).verdict == CONSISTENT
+    assert OptionPreferred(**part, reported_extreme=64).on_paper(Paper(lines)).verdict == CONTRADICTED
+    assert OptionPreferred(**part, reported_extreme=128).on_paper(Paper(lines)).verdict == CONSISTENT
 
 
 RANKS = {"kind": "ranks_agree", "metric": "auc", "rows": [[[name], [name]] for name in "ABCD"]}

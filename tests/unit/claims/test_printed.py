@@ -16,7 +16,7 @@ from fossil.claims.verdicts import (
     CONTRADICTED,
     EMPTY,
     INCONSISTENT,
-    printed_worst,
+    reported_worst,
 )
 
 WORKFLOW = Path(__file__).parents[3] / "workflow"
@@ -155,7 +155,7 @@ def paper() -> Paper:
 @pytest.mark.parametrize("claim", CLAIMS.values(), ids=lambda claim: claim.id)
 def test_the_papers_own_tables_say_of_a_claim_what_a_reader_finds_there(claim: Claim, paper: Paper) -> None:
     verdict, numbers = SAID[claim.id]
-    assert printed_worst([part.on_paper(paper) for part in claim.parts]).verdict == verdict, numbers
+    assert reported_worst([part.on_paper(paper) for part in claim.parts]).verdict == verdict, numbers
 
 
 # By the numbers that decide them, after their lines: checks of the paper against itself.

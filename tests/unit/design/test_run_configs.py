@@ -60,7 +60,7 @@ def test_methods_stand_in_the_order_of_the_configuration_with_the_reference_amon
 
 def test_imbalance_ratios_are_those_of_the_paper() -> None:
     blocks = studies(DEFAULT)["synthetic-main"]
-    assert [block.printed_ratio for block in blocks] == ["4", "9", "19"]
+    assert [block.reported_ratio for block in blocks] == ["4", "9", "19"]
     assert [DEFAULT.synthetic.scenarios[block.name].imbalance_ratio for block in blocks] == [4, 9, 19]
 
 
@@ -69,17 +69,17 @@ def test_every_synthetic_row_of_the_paper_is_held_against_a_row_of_ours() -> Non
     for table, blocks in studies(DEFAULT).items():
         theirs = reported[reported["table"] == table]
         printed = set(zip(theirs["imbalance_ratio"], theirs["method"], strict=True))
-        ours = {(block.printed_ratio, row.printed) for block in blocks for row in block.rows if row.printed}
+        ours = {(block.reported_ratio, row.reported) for block in blocks for row in block.rows if row.reported}
         assert ours == printed, table
 
 
 def test_data_that_the_paper_does_not_have_are_not_held_against_it() -> None:
     for scenario in ({"imbalance_ratio": 7.0}, {"n_samples": 1000}, {"flip_y": 0.0}):
         for blocks in studies(load_config(nested("synthetic.scenarios", {"ir9": scenario}))).values():
-            assert all(row.printed is None for block in blocks for row in block.rows)
+            assert all(row.reported is None for block in blocks for row in block.rows)
     # The paper has 4:1 in one table only.
     found = studies(load_config(nested("synthetic.scenarios", {"ir4": {"imbalance_ratio": 4.0}})))
-    held = {name for name, blocks in found.items() for block in blocks for row in block.rows if row.printed}
+    held = {name for name, blocks in found.items() for block in blocks for row in block.rows if row.reported}
     assert held == {"synthetic-main"}
 
 
@@ -88,7 +88,7 @@ def test_the_papers_pairing_gives_augmented_copies_to_fossil_alone_and_inverts_s
     assert block.name == "paper-pairing"
     assert {row.scenario for row in block.rows if row.method == "fossil"} == {"ir9_augmented"}
     assert {row.scenario for row in block.rows if row.method != "fossil"} == {"ir9"}
-    held = {row.printed: (row.method, row.variant) for row in block.rows}
+    held = {row.reported: (row.method, row.variant) for row in block.rows}
     assert held["Static weighting"] == ("static_inverted", "baseline")
     assert held["Curriculum learning"] == ("curriculum", "rising-temperature")
     assert runs()["ir9/curriculum-rising-temperature"].options["temperature"]["schedule"] == "linear_growth"

@@ -128,17 +128,17 @@ def test_the_search_takes_no_more_folds_than_there_are() -> None:
 
 def test_rows_of_the_study_stand_beside_the_papers_rows_on_the_papers_data_alone(paper: Config) -> None:
     internal = image_studies(paper)["pad_ufes_20-internal"][0]
-    printed = {(row.method, row.variant): (row.printed, row.printed_variant) for row in internal.rows}
+    printed = {(row.method, row.variant): (row.reported, row.reported_variant) for row in internal.rows}
     assert printed["focal", "baseline"] == ("Focal", "baseline")
     assert printed["focal", "tuned"] == printed["focal", "printed"] == ("Focal", "tuned")
     assert printed["fossil", "equal-budget"] == printed["fossil_bilevel", "baseline"] == (None, "")
     assert internal.reference == "pad_ufes_20/fossil-tuned"
-    external = {(row.method, row.variant): row.printed for row in image_studies(paper)["msld_v2-transfer"][0].rows}
+    external = {(row.method, row.variant): row.reported for row in image_studies(paper)["msld_v2-transfer"][0].rows}
     assert external["erm", "baseline"] == "ERM"
     assert external["fossil", "tuned"] == "FOSSIL"
     assert external["fossil", "baseline"] is None
     for study in image_studies(load_config({})).values():
-        assert all(row.printed is None for row in study[0].rows)
+        assert all(row.reported is None for row in study[0].rows)
 
 
 # --- Selection ------------------------------------------------------------------------------------------------------

@@ -207,4 +207,4 @@ def test_registry_says_which_methods_have_a_loss_of_their_own_and_which_learn_on
     entry, cls = METHODS[name], class_of(name)
     assert entry.own_loss == (cls.losses is not Method.losses)
     hooks = [getattr(cls, hook) is not getattr(Method, hook) for hook in ("before_step", "after_epoch")]
-    assert entry.learns_on_validation == any(hooks)
+    assert entry.uses_validation_split == any(hooks)

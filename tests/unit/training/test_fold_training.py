@@ -162,10 +162,10 @@ def test_scores_are_of_the_training_images_alone_and_stages_are_thirds(
     scores = study.score(tmp_path / "scores.parquet", proxy=proxy)
     assert list(scores["image_id"]) == study.ids("train")
     assert scores["difficulty"].between(0, largest).all()
-    counts = scores["stage"].value_counts()
+    counts = scores["tercile"].value_counts()
     assert set(counts.index) == {0, 1, 2}
     assert counts.max() - counts.min() <= 1
-    assert (np.diff(scores.sort_values("difficulty")["stage"]) >= 0).all()
+    assert (np.diff(scores.sort_values("difficulty")["tercile"]) >= 0).all()
 
 
 def test_without_a_fold_every_image_is_scored_by_the_given_model(study: Study, tmp_path: Path) -> None:

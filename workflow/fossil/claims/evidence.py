@@ -91,7 +91,7 @@ class Evidence:
         blocks = [
             block
             for block in self.tables[table].blocks
-            if block.printed_ratio == ratio and all(row_of(block, name) is not None for name in rows)
+            if block.reported_ratio == ratio and all(row_of(block, name) is not None for name in rows)
         ]
         return sorted(blocks, key=lambda block: (block.seeds is None) == as_printed)
 
@@ -144,4 +144,4 @@ class Evidence:
 
 def row_of(block: Block, name: RowName) -> Row | None:
     """Return the first row of a block that the paper's table has under this name; None where there is none."""
-    return next((row for row in block.rows if (row.printed, row.printed_variant) == name), None)
+    return next((row for row in block.rows if (row.reported, row.reported_variant) == name), None)

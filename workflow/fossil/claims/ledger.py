@@ -18,7 +18,7 @@ from fossil.claims.orders import OptionPreferred, RanksAgree, SmallerGap, StageW
 from fossil.claims.parts import Better, Difference, EveryRun, Insignificant, NotWorse, Spread
 from fossil.claims.reported import Paper
 from fossil.claims.self_checks import Check, Finding, run_checks
-from fossil.claims.verdicts import CONTRADICTED, NOT_RUN, printed_worst, worst
+from fossil.claims.verdicts import CONTRADICTED, NOT_RUN, reported_worst, worst
 from fossil.config.strict import Strict
 
 COLUMNS = [
@@ -141,7 +141,7 @@ def judge(
 
 
 def _claim_row(claim: Claim, paper: Paper, evidence: Evidence) -> dict[str, Any]:
-    printed = printed_worst([part.on_paper(paper) for part in claim.parts])
+    printed = reported_worst([part.on_paper(paper) for part in claim.parts])
     measured = worst([part.on_runs(evidence) for part in claim.parts])
     tables = dict.fromkeys(table for part in claim.parts for table in part.on_tables())
     differing = [evidence.protocol(table) for table in tables] if measured.verdict != NOT_RUN else []

@@ -13,7 +13,7 @@ from fossil.claims.measured import SWEEP
 from fossil.claims.reported import PAPER_LEVEL, RowName, reported_number
 from fossil.claims.verdicts import BEYOND, EMPTY, NOT_RUN, OTHER_SIDE, SAME_SIDE, WITHIN_1, WITHIN_2
 from fossil.design.comparisons import Block, Row
-from fossil.design.image_studies import PRINTED_METHODS
+from fossil.design.image_studies import REPORTED_METHODS
 from fossil.design.models import Candidate, Search, option_at
 from fossil.evaluation.selection import score_candidates
 
@@ -106,7 +106,7 @@ def _cells(entry: dict[str, str], evidence: Evidence) -> Iterator[dict[str, Any]
     name: RowName = (entry["method"], entry["variant"])
     for block in evidence.blocks(entry["table"], entry["imbalance_ratio"], [name], as_printed=True):
         for row in block.rows:
-            if (row.printed, row.printed_variant) == name:
+            if (row.reported, row.reported_variant) == name:
                 yield _cell(entry, block, row, evidence)
 
 
@@ -162,7 +162,7 @@ def _compared(entry: dict[str, str], values: np.ndarray, how: str) -> dict[str, 
 def _sweep_cells(entry: dict[str, str], evidence: Evidence) -> Iterator[dict[str, Any]]:
     trials = evidence.metrics[evidence.metrics["study"] == evidence.trials]
     for search in evidence.searches:
-        if PRINTED_METHODS.get(search.method) != entry["method"]:
+        if REPORTED_METHODS.get(search.method) != entry["method"]:
             continue
         for candidate in search.candidates:
             if not _has_options(candidate, search, entry["variant"]):
@@ -179,7 +179,7 @@ def _sweep_cells(entry: dict[str, str], evidence: Evidence) -> Iterator[dict[str
             return
 
 
-def printed_options(printed: str) -> dict[str, float | str]:
+def reported_options(printed: str) -> dict[str, float | str]:
     """Read a line such as "min_temp=0.10;schedule=linear", with the names and values that the configuration has."""
     pairs = (part.partition("=") for part in printed.split(";"))
     return {_OPTIONS[name]: _SCHEDULES[text] if text in _SCHEDULES else float(text) for name, _, text in pairs}
@@ -187,7 +187,7 @@ def printed_options(printed: str) -> dict[str, float | str]:
 
 def _has_options(candidate: Candidate, search: Search, printed: str) -> bool:
     """Return whether a candidate has the options of a printed line; what its grid leaves out is configured."""
-    for key, wanted in printed_options(printed).items():
+    for key, wanted in reported_options(printed).items():
         tried = option_at(candidate.options, key)
         if wanted != (option_at(search.configured, key) if tried is None else tried):
             return False

@@ -12,7 +12,7 @@ from scipy import stats
 
 from fossil.claims.evidence import Evidence, Pairs, row_of
 from fossil.claims.measured import SWEEP
-from fossil.claims.numbers import printed_options
+from fossil.claims.numbers import reported_options
 from fossil.claims.parts import Named
 from fossil.claims.reported import Paper, RowName, row_name
 from fossil.claims.verdicts import (
@@ -27,7 +27,7 @@ from fossil.claims.verdicts import (
 )
 from fossil.config.strict import Strict
 from fossil.design.candidates import STAGE_WISE
-from fossil.design.image_studies import PRINTED_METHODS
+from fossil.design.image_studies import REPORTED_METHODS
 from fossil.design.models import Search, option_at
 from fossil.evaluation.selection import score_candidates
 
@@ -159,7 +159,7 @@ class OptionPreferred(Strict):
 
     Attributes
     ----------
-    printed_extreme : float
+    reported_extreme : float
         The highest or lowest value of the paper's grid.
     """
 
@@ -167,7 +167,7 @@ class OptionPreferred(Strict):
     method: str
     option: str
     value: Literal["highest", "lowest"]
-    printed_extreme: float
+    reported_extreme: float
 
     def on_tables(self) -> list[str]:
         """Return the tables that the part is about."""
@@ -176,10 +176,10 @@ class OptionPreferred(Strict):
     def on_paper(self, paper: Paper) -> Answer:
         """Test the best line of the paper's table, which prints the best three of each method."""
         lines = [variant for method, variant in paper.rows(SWEEP, "", "auc") if method == self.method]
-        best = printed_options(lines[0]).get(self.option) if lines else None
+        best = reported_options(lines[0]).get(self.option) if lines else None
         if best is None:
             return Answer(CANNOT_TELL, "")
-        return Answer(CONSISTENT if best == self.printed_extreme else CONTRADICTED, f"best line: {best:g}")
+        return Answer(CONSISTENT if best == self.reported_extreme else CONTRADICTED, f"best line: {best:g}")
 
     def on_runs(self, evidence: Evidence) -> Answer:
         """Test the trials."""
@@ -252,7 +252,7 @@ def _mean(evidence: Evidence, table: str, name: RowName, metric: str) -> float:
 def _scores(evidence: Evidence, method: str) -> pd.DataFrame:
     """Score the candidates of a method of the paper whose trials are complete, with their options."""
     trials = evidence.metrics[evidence.metrics["study"] == evidence.trials]
-    search: Search | None = next((s for s in evidence.searches if PRINTED_METHODS.get(s.method) == method), None)
+    search: Search | None = next((s for s in evidence.searches if REPORTED_METHODS.get(s.method) == method), None)
     if search is None or not search.candidates:
         return pd.DataFrame()
     scored = score_candidates(trials, search.candidates)

@@ -40,7 +40,7 @@ def worst(answers: Sequence[Answer]) -> Answer:
     return Answer(verdict, "; ".join(dict.fromkeys(answer.text for answer in answers)))
 
 
-def printed_worst(answers: Sequence[Answer]) -> Answer:
+def reported_worst(answers: Sequence[Answer]) -> Answer:
     """Combine the answers that the paper's own tables give: contradicted if any part is."""
     verdicts = {answer.verdict for answer in answers}
     verdict = next(v for v in (CONTRADICTED, CANNOT_TELL, CONSISTENT) if v in verdicts)

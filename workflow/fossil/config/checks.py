@@ -14,7 +14,7 @@ from fossil.config.statistics import Statistics
 from fossil.config.strict import explain
 from fossil.config.studies import ImageStudy, SyntheticStudy
 from fossil.config.synthetic import AUGMENTED
-from fossil.config.tuning import PRINTED_OPTIONS
+from fossil.config.tuning import REPORTED_OPTIONS
 
 if TYPE_CHECKING:
     from fossil.config.root import Config
@@ -161,7 +161,7 @@ def _compares_variants(study: SyntheticStudy | ImageStudy) -> bool:
     """Tell whether a study compares more than the configured methods."""
     if isinstance(study, SyntheticStudy):
         return any(not name.startswith("synthetic-") for name in study.studies)
-    tunable = {*study.tuning.grids, *PRINTED_OPTIONS}
+    tunable = {*study.tuning.grids, *REPORTED_OPTIONS}
     return len(study.variants) > 1 and not tunable.isdisjoint(study.methods)
 
 

@@ -26,7 +26,7 @@ VARIANT_LABELS: dict[ImageVariant, str] = {
     "printed": "as the paper tuned",
 }
 
-PRINTED_OPTIONS: dict[str, dict[str, Any]] = {
+REPORTED_OPTIONS: dict[str, dict[str, Any]] = {
     "focal": {"gamma": 3.0, "alpha": 0.25},
     "meta_weight_net": {"hidden": 64, "learning_rate": 5e-4},
     "curriculum": {"temperature": {"schedule": "linear_decay", "minimum": 0.1}},

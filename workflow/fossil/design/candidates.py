@@ -12,7 +12,7 @@ from fossil.config.methods.fossil import FossilOptions
 from fossil.config.methods.temperature import TemperatureOptions
 from fossil.config.root import Config
 from fossil.config.strict import BASELINE
-from fossil.config.tuning import PRINTED_OPTIONS, SEARCHED, Grid, ImageVariant, Tuning
+from fossil.config.tuning import REPORTED_OPTIONS, SEARCHED, Grid, ImageVariant, Tuning
 from fossil.design.models import Candidate, Search, option_at
 
 STAGE_WISE = "stage-wise"
@@ -47,7 +47,7 @@ def variants_of(config: Config, method: str) -> list[ImageVariant]:
         "baseline": True,
         "tuned": method in config.images.tuning.grids,
         "equal-budget": sum(one.may_win for one in candidates(config, method)) > config.images.tuning.budget,
-        "printed": method in PRINTED_OPTIONS,
+        "printed": method in REPORTED_OPTIONS,
     }
     return [variant for variant in config.images.variants if has[variant]]
 
@@ -124,12 +124,12 @@ def described_search(config: Config, method: str) -> Search:
     """Describe the search of a method, what is configured first."""
     options = list(config.images.tuning.grids.get(method, {}))
     configured = config.method_settings(method)["options"]
-    printed = PRINTED_OPTIONS.get(method, {})
+    reported = REPORTED_OPTIONS.get(method, {})
     return Search(
         method=method,
         label=METHODS[method].label,
         candidates=[baseline_candidate(method), *candidates(config, method)],
         options=options,
         configured={key: option_at(configured, key) for key in options},
-        printed={key: option_at(printed, key) for key in options if option_at(printed, key) is not None},
+        reported={key: option_at(reported, key) for key in options if option_at(reported, key) is not None},
     )

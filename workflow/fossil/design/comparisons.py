@@ -18,7 +18,7 @@ ANY = "any"
 class Row(Strict):
     """Runs of one method, with one set of options, on one scenario or data set, and how they are called in print.
 
-    ``printed`` is the method's name in the paper's table, and null where that has no such row; ``printed_variant`` is
+    ``reported`` is the method's name in the paper's table, and null where that has no such row; ``reported_variant`` is
     what the table calls the variant. ``levels`` are those of a grid's factors, by factor.
     """
 
@@ -26,8 +26,8 @@ class Row(Strict):
     method: Name
     variant: Variant
     label: str
-    printed: str | None = None
-    printed_variant: str = ""
+    reported: str | None = None
+    reported_variant: str = ""
     levels: dict[str, str] = Field({})
 
     @property
@@ -45,7 +45,7 @@ class Block(Strict):
         Key of the row that the others are compared with.
     seeds : list of int or None
         The seeds that count; None for all.
-    printed_ratio : str
+    reported_ratio : str
         Imbalance ratio under which the paper's table has these rows; "" where it names none.
     """
 
@@ -54,7 +54,7 @@ class Block(Strict):
     rows: Annotated[list[Row], Field(min_length=1)]
     reference: str
     seeds: list[Seed] | None = None
-    printed_ratio: str = ""
+    reported_ratio: str = ""
 
     @model_validator(mode="after")
     def _has_its_reference_and_no_row_twice(self) -> Self:
@@ -65,10 +65,10 @@ class Block(Strict):
             raise ValueError(f"block {self.name}: the reference {self.reference} is not among {keys}")
         return self
 
-    def unprinted(self) -> Self:
+    def without_reported(self) -> Self:
         """Take the paper's names away from the rows, which then stand without its numbers."""
-        rows = [row.model_copy(update={"printed": None}) for row in self.rows]
-        return self.model_copy(update={"rows": rows, "printed_ratio": ""})
+        rows = [row.model_copy(update={"reported": None}) for row in self.rows]
+        return self.model_copy(update={"rows": rows, "reported_ratio": ""})
 
 
 def row_key(scenario: str, method: str, variant: str) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from fossil.config.methods import METHODS
 from fossil.config.strict import BASELINE
-from fossil.config.tuning import PRINTED_OPTIONS, VARIANT_LABELS
+from fossil.config.tuning import REPORTED_OPTIONS, VARIANT_LABELS
 from fossil.design.candidates import baseline_candidate, candidates, searches, variants_of
 from fossil.design.comparisons import Block, Row, row_key
 from fossil.design.models import Candidate
@@ -14,7 +14,7 @@ from fossil.design.models import Candidate
 if TYPE_CHECKING:
     from fossil.config.root import Config
 
-PRINTED_METHODS = {
+REPORTED_METHODS = {
     "erm": "ERM",
     "static": "Static",
     "focal": "Focal",
@@ -24,7 +24,7 @@ PRINTED_METHODS = {
 }
 """What the paper's tables of images call the methods."""
 
-_PRINTED_DATASETS = ("pad_ufes_20", "msld_v2")
+_REPORTED_DATASETS = ("pad_ufes_20", "msld_v2")
 
 
 def image_studies(config: Config) -> dict[str, list[Block]]:
@@ -77,7 +77,7 @@ def trials(config: Config) -> dict[str, list[Candidate]]:
 
 def variant_overrides(method: str, variant: str) -> dict[str, Any]:
     """Options in which a variant differs from the configured method, as far as they are known before the search."""
-    return PRINTED_OPTIONS[method] if variant == "printed" else {}
+    return REPORTED_OPTIONS[method] if variant == "printed" else {}
 
 
 def _every_variant(config: Config, dataset: str, name: str) -> Block:
@@ -87,7 +87,7 @@ def _every_variant(config: Config, dataset: str, name: str) -> Block:
             method=method,
             variant=variant,
             label=", ".join(filter(None, [METHODS[method].label, VARIANT_LABELS[variant]])),
-            **_printed(config, dataset, name, method, variant),
+            **_reported(config, dataset, name, method, variant),
         )
         for method in config.images.methods
         for variant in variants_of(config, method)
@@ -98,18 +98,18 @@ def _every_variant(config: Config, dataset: str, name: str) -> Block:
     return Block(name=name, title="", rows=rows, reference=row_key(dataset, reference, chosen))
 
 
-def _printed(config: Config, dataset: str, study: str, method: str, variant: str) -> dict[str, Any]:
+def _reported(config: Config, dataset: str, study: str, method: str, variant: str) -> dict[str, Any]:
     """Name the paper's row: of its own data sets alone, tuned where a method can be, and none of a refit."""
-    tuned = method in PRINTED_OPTIONS
-    if dataset not in _PRINTED_DATASETS or method not in PRINTED_METHODS or study == "refit":
+    tuned = method in REPORTED_OPTIONS
+    if dataset not in _REPORTED_DATASETS or method not in REPORTED_METHODS or study == "refit":
         return {}
     if study == "internal":
         if dataset != "pad_ufes_20" or variant == "equal-budget":
             return {}
-        return {"printed": PRINTED_METHODS[method], "printed_variant": BASELINE if variant == BASELINE else "tuned"}
+        return {"reported": REPORTED_METHODS[method], "reported_variant": BASELINE if variant == BASELINE else "tuned"}
     if config.image_dataset != "pad_ufes_20" or tuned == (variant == BASELINE) or variant == "equal-budget":
         return {}
-    return {"printed": PRINTED_METHODS[method]}
+    return {"reported": REPORTED_METHODS[method]}
 
 
 def trained_datasets(config: Config) -> list[str]:

@@ -70,7 +70,7 @@ class Search(Strict):
     ----------
     options : list of str
         Options that the grid has, or those that the paper tunes; empty for a method without any.
-    configured, printed : dict
+    configured, reported : dict
         Their configured values, and those that the paper prints as tuned; empty where it prints none.
     """
 
@@ -79,7 +79,7 @@ class Search(Strict):
     candidates: list[Candidate]
     options: list[str]
     configured: dict[str, Any]
-    printed: dict[str, Any]
+    reported: dict[str, Any]
 
 
 def option_at(options: Mapping[str, Any], key: str) -> Any:

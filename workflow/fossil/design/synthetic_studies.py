@@ -19,7 +19,7 @@ RISING = "rising-temperature"
 
 # The paper's names of its rows, by the table's study. Its static row at 9:1 fits weights by class frequency and not by
 # the inverse, so it is held against both.
-_PRINTED = {
+_REPORTED = {
     "synthetic-results": {
         "erm": "ERM",
         "static": "Static weighting",
@@ -39,7 +39,7 @@ _PRINTED = {
         "fossil": "FOSSIL",
     },
 }
-_PRINTED_RATIOS = (4.0, 9.0, 19.0)
+_REPORTED_RATIOS = (4.0, 9.0, 19.0)
 _HEADLINE_RATIO = 9.0
 PROXY_LABELS: dict[Proxy, str] = {
     "softmax": "Softmax",
@@ -47,7 +47,7 @@ PROXY_LABELS: dict[Proxy, str] = {
     "loss": "Loss",
     "unscaled_loss": "Loss, unscaled",
 }
-_PRINTED_PROXIES = {"softmax": "Softmax", "entropy": "Entropy", "loss": "Loss", "unscaled_loss": "Loss"}
+_REPORTED_PROXIES = {"softmax": "Softmax", "entropy": "Entropy", "loss": "Loss", "unscaled_loss": "Loss"}
 _CAPTION_SEEDS = {"robustness-difficulty": 5, "difficulty-defs": 4}
 """Seeds that the captions of the paper's tables name."""
 
@@ -81,32 +81,32 @@ def augmented_scenario(config: Config) -> str:
 
 def _synthetic_results(config: Config) -> list[Block]:
     headline, augmented = config.synthetic.headline, augmented_scenario(config)
-    printed = _PRINTED["synthetic-results"]
+    reported = _REPORTED["synthetic-results"]
     blocks = [
-        _all_methods(config, headline, name="same-data", title="Every method on the same data", printed=printed),
+        _all_methods(config, headline, name="same-data", title="Every method on the same data", reported=reported),
         _all_methods(
             config,
             augmented,
             name="same-augmented-data",
             title="Every method on the same data with augmented copies",
-            printed={},
+            reported={},
         ),
     ]
-    return [*blocks, *_paper_pairing(config, printed)]
+    return [*blocks, *_paper_pairing(config, reported)]
 
 
 def _held_against_the_paper(config: Config, study: str, block: Block) -> Block:
     """Take the paper's names away from rows whose data the paper does not have."""
     name = block.rows[0].scenario.removesuffix(AUGMENTED)
     scenario = config.synthetic.scenarios[name]
-    ratios = _PRINTED_RATIOS if study == "synthetic-main" else (_HEADLINE_RATIO,)
+    ratios = _REPORTED_RATIOS if study == "synthetic-main" else (_HEADLINE_RATIO,)
     ours = scenario.model_dump(exclude={"validation_fraction", "standardise"})
     if any(ours == SyntheticScenario(imbalance_ratio=ratio).model_dump(include=set(ours)) for ratio in ratios):
         return block
-    return block.unprinted()
+    return block.without_reported()
 
 
-def _paper_pairing(config: Config, printed: dict[str, str]) -> Iterator[Block]:
+def _paper_pairing(config: Config, reported: dict[str, str]) -> Iterator[Block]:
     """Hold the paper's rows against what fits them: FOSSIL alone with copies, and other readings of two baselines."""
     headline, methods = config.synthetic.headline, config.synthetic.methods
     if "fossil" not in methods:
@@ -115,11 +115,11 @@ def _paper_pairing(config: Config, printed: dict[str, str]) -> Iterator[Block]:
     for name in methods:
         if name == "fossil":
             label = f"{METHODS[name].label} + aug + penalty"
-            rows.append(_row(augmented_scenario(config), name, label=label, printed=printed.get(name)))
+            rows.append(_row(augmented_scenario(config), name, label=label, reported=reported.get(name)))
         elif name == "curriculum":
-            rows.append(_row(headline, name, RISING, label="Curriculum, rising T", printed=printed.get(name)))
-        elif name in _PRINTED["synthetic-results"] and not (name == "static" and "static_inverted" in methods):
-            rows.append(_row(headline, name, label=METHODS[name].label, printed=printed.get(name)))
+            rows.append(_row(headline, name, RISING, label="Curriculum, rising T", reported=reported.get(name)))
+        elif name in _REPORTED["synthetic-results"] and not (name == "static" and "static_inverted" in methods):
+            rows.append(_row(headline, name, label=METHODS[name].label, reported=reported.get(name)))
     yield Block(
         name="paper-pairing",
         title="The paper's pairing: FOSSIL with augmented copies, the others without",
@@ -139,8 +139,8 @@ def _synthetic_main(config: Config) -> list[Block]:
                 name,
                 name=name,
                 title=f"Imbalance ratio {ratio}:1",
-                printed=_PRINTED["synthetic-main"],
-                printed_ratio=ratio,
+                reported=_REPORTED["synthetic-main"],
+                reported_ratio=ratio,
             )
         )
     return blocks
@@ -149,12 +149,14 @@ def _synthetic_main(config: Config) -> list[Block]:
 def _robustness_difficulty(config: Config) -> list[Block]:
     plain, augmented = config.synthetic.headline, augmented_scenario(config)
     rows = [
-        _row(plain, "erm", label="ERM (no aug)", printed="ERM (no aug)"),
-        _row(plain, "fossil", label="FOSSIL (no aug)", printed="FOSSIL (no aug)"),
-        _row(augmented, "erm", label="ERM + aug", printed="ERM + Aug"),
+        _row(plain, "erm", label="ERM (no aug)", reported="ERM (no aug)"),
+        _row(plain, "fossil", label="FOSSIL (no aug)", reported="FOSSIL (no aug)"),
+        _row(augmented, "erm", label="ERM + aug", reported="ERM + Aug"),
         _row(augmented, "fossil", "penalty-only", label="ERM + aug + penalty"),
-        _row(augmented, "fossil", "no-penalty", label="FOSSIL + aug (no penalty)", printed="FOSSIL + Aug (no penalty)"),
-        _row(augmented, "fossil", label="FOSSIL + aug + penalty", printed="FOSSIL + Aug + Penalty (ours)"),
+        _row(
+            augmented, "fossil", "no-penalty", label="FOSSIL + aug (no penalty)", reported="FOSSIL + Aug (no penalty)"
+        ),
+        _row(augmented, "fossil", label="FOSSIL + aug + penalty", reported="FOSSIL + Aug + Penalty (ours)"),
     ]
     block = Block(name="augmentation", title="Augmentation and penalty", rows=rows, reference=rows[-1].key)
     return [block, *_captioned(config, "robustness-difficulty", block)]
@@ -173,7 +175,7 @@ def _difficulty_defs(config: Config) -> list[Block]:
                 "fossil",
                 BASELINE if proxy == config.synthetic.difficulty_proxy else proxy,
                 label=label,
-                printed=_PRINTED_PROXIES[proxy],
+                reported=_REPORTED_PROXIES[proxy],
             )
             for proxy, label in PROXY_LABELS.items()
         ]
@@ -217,18 +219,18 @@ def _levels(schedule: str, term: str, warmup: str, source: str) -> dict[str, str
 
 
 def _all_methods(
-    config: Config, scenario: str, *, name: str, title: str, printed: dict[str, str], printed_ratio: str = ""
+    config: Config, scenario: str, *, name: str, title: str, reported: dict[str, str], reported_ratio: str = ""
 ) -> Block:
     rows = [
-        _row(scenario, method, label=METHODS[method].label, printed=printed.get(method))
+        _row(scenario, method, label=METHODS[method].label, reported=reported.get(method))
         for method in config.synthetic.methods
     ]
     reference = row_key(scenario, config.synthetic.reference, BASELINE)
-    return Block(name=name, title=title, rows=rows, reference=reference, printed_ratio=printed_ratio)
+    return Block(name=name, title=title, rows=rows, reference=reference, reported_ratio=reported_ratio)
 
 
-def _row(scenario: str, method: str, variant: str = BASELINE, *, label: str, printed: str | None = None) -> Row:
-    return Row(scenario=scenario, method=method, variant=variant, label=label, printed=printed)
+def _row(scenario: str, method: str, variant: str = BASELINE, *, label: str, reported: str | None = None) -> Row:
+    return Row(scenario=scenario, method=method, variant=variant, label=label, reported=reported)
 
 
 _STUDIES: dict[str, Callable[[Config], list[Block]]] = {

@@ -75,7 +75,7 @@ class SyntheticJobs:
     def theory_settings(self, wildcards: Any) -> dict[str, Any]:
         """Return the settings of ``verify_theory``."""
         names = self.config.synthetic.methods
-        comparable = [name for name in names if not (METHODS[name].own_loss or METHODS[name].learns_on_validation)]
+        comparable = [name for name in names if not (METHODS[name].own_loss or METHODS[name].uses_validation_split)]
         return {"methods": names, "comparable": comparable, "scenario": self.config.synthetic.headline, "seed": 0}
 
     def _scenarios(self, job_group: str) -> list[str]:

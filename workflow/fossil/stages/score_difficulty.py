@@ -12,7 +12,7 @@ import torch
 from fossil.config.image_training import ImageTraining
 from fossil.config.strict import Proxy, Strict
 from fossil.data.fold_data import FoldDataError, load_images
-from fossil.difficulty import difficulty, stages
+from fossil.difficulty import difficulty, terciles
 from fossil.runtime.files import read_json, write_parquet
 from fossil.runtime.logs import logger
 from fossil.training.backbone import load_trained
@@ -42,7 +42,7 @@ def run(
     model_record: Path,
     scores: Path,
 ) -> dict[str, Any]:
-    """Write image_id, difficulty, stage (0 easy, 1 medium, 2 hard, by quantile) and probability (of class 1).
+    """Write image_id, difficulty, tercile (0 easy, 1 medium, 2 hard) and probability (of class 1).
 
     Of a fold only the training images have a row: the baseline never saw the others and nothing may depend on them.
     """
@@ -67,7 +67,7 @@ def run(
         {
             "image_id": table["image_id"].iloc[rows].to_numpy(),
             "difficulty": d.double(),
-            "stage": stages(d),
+            "tercile": terciles(d),
             "probability": logits.squeeze(-1).sigmoid().cpu().double(),
         }
     )
@@ -84,7 +84,7 @@ def _training_rows(table: pd.DataFrame, folds: list[Path], fold: int) -> np.ndar
 
 
 def _agreement(images: pd.DataFrame, scores: pd.DataFrame) -> dict[str, float]:
-    """Spearman correlation with the true difficulty, which a drawn data set knows."""
+    """Compute Spearman's correlation with the true difficulty, which a drawn data set knows."""
     if "true_difficulty" not in images:
         return {}
     truth = images["true_difficulty"].reset_index(drop=True)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from fossil.claims.reported import read_reported_text
 from fossil.config.strict import Strict
-from fossil.reporting.tables._difficulty import QUANTITIES, STAGES, difficulty_table
+from fossil.reporting.tables._difficulty import QUANTITIES, TERCILES, difficulty_table
 from fossil.runtime.files import read_json, write_csv, write_text
 
 
@@ -23,19 +23,19 @@ class Settings(Strict):
 
 
 def run(
-    settings: Settings, *, scores: list[Path], manifest: Path, facts: Path, printed: Path, tex: Path, csv: Path
+    settings: Settings, *, scores: list[Path], manifest: Path, facts: Path, reported: Path, tex: Path, csv: Path
 ) -> None:
     """Read each fold's scores, the manifest and its record, and the paper's numbers; write LaTeX and CSV."""
-    mine = read_reported_text(printed, place=settings.label) if settings.comparable else {}
+    texts = read_reported_text(reported, place=settings.label) if settings.comparable else {}
     absent = read_json(facts).get("absent_classes", [])
-    paper = {name: float(mine[name]) for name in QUANTITIES if name in mine}
+    paper = {name: float(texts[name]) for name in QUANTITIES if name in texts}
     table, latex = difficulty_table(
         {_model(path): pd.read_parquet(path) for path in scores},
         pd.read_parquet(manifest),
         paper,
         title=settings.title,
         label=settings.label,
-        notes=[*settings.notes, *([f"Without {', '.join(absent)}."] if absent else []), *_contradictions(mine)],
+        notes=[*settings.notes, *([f"Without {', '.join(absent)}."] if absent else []), *_contradictions(texts)],
     )
     write_csv(csv, table)
     write_text(tex, latex)
@@ -45,17 +45,16 @@ def _model(path: Path) -> str:
     return f"ERM of fold {path.stem.removeprefix('fold')}"
 
 
-def _contradictions(printed: Mapping[str, str]) -> Iterator[str]:
-    """Say where the paper's counts do not add up."""
-    if "images" not in printed:
+def _contradictions(reported: Mapping[str, str]) -> Iterator[str]:
+    """Yield a sentence for each place where the paper's counts do not add up."""
+    if "images" not in reported:
         return
-    whole, parts = int(printed["images"]), [int(printed[f"{sign}_images"]) for sign in ("positive", "negative")]
+    whole, parts = int(reported["images"]), [int(reported[f"{sign}_images"]) for sign in ("positive", "negative")]
     if sum(parts) != whole:
         yield f"The paper counts {parts[0]} positive and {parts[1]} negative images, and {whole} in all."
-    stages = [int(printed[stage]) for stage in STAGES]
-    if max(stages) - min(stages) > 1:
-        shown = f"{stages[0]}, {stages[1]} and {stages[2]}"
+    counts = [int(reported[tercile]) for tercile in TERCILES]
+    if max(counts) - min(counts) > 1:
         yield (
             f"Thirds by quantile of {whole} scores have {whole // 3} or {whole // 3 + 1} images where no scores tie; "
-            f"the paper's have {shown}."
+            f"the paper's have {counts[0]}, {counts[1]} and {counts[2]}."
         )

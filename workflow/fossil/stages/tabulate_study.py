@@ -36,7 +36,7 @@ def run(
     *,
     metrics: Path,
     statistics: Path,
-    printed: Path,
+    reported: Path,
     descriptions: list[Path],
     tex: Path,
     csv: Path,
@@ -49,7 +49,7 @@ def run(
     table, latex = study_table(
         pd.read_parquet(metrics),
         read_statistics(statistics),
-        read_reported(printed),
+        read_reported(reported),
         table=settings.table,
         title=settings.title,
         blocks=settings.blocks,

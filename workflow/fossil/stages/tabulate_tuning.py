@@ -30,7 +30,7 @@ def run(
     trials: Path,
     internal: Path,
     chosen: list[Path],
-    printed: Path,
+    reported: Path,
     top_tex: Path,
     top_csv: Path,
     options_tex: Path,
@@ -38,10 +38,10 @@ def run(
 ) -> None:
     """Read metrics of the trials and of the whole study, the chosen options and the paper's numbers; write two tables.
 
-    The paper's numbers stand beside trials on PAD-UFES-20 alone.
+    The paper's numbers stand next to trials on PAD-UFES-20 alone.
     """
-    reported = read_reported(printed)
-    mine = reported[(reported["table"] == "proxy-top3") & (settings.dataset == "pad_ufes_20")]
+    paper = read_reported(reported)
+    top_three = paper[(paper["table"] == "proxy-top3") & (settings.dataset == "pad_ufes_20")]
     names = {path.stem: read_json(path)["candidate"] for path in chosen}
     scores = candidate_scores(pd.read_parquet(trials), settings.methods, names)
     counts = [(settings.folds, "fold"), (len(settings.seeds), "seed"), (settings.epochs, "epoch")]
@@ -50,7 +50,7 @@ def run(
     top = top_table(
         scores,
         settings.methods,
-        mine,
+        top_three,
         title=f"{settings.title}: the best candidates of each method's grid, {tried}",
         notes=_notes(settings, scores),
     )
@@ -67,7 +67,7 @@ def run(
 
 
 def _notes(settings: Settings, scores: pd.DataFrame) -> list[str]:
-    """Say how many candidates there are, and which of them cannot differ."""
+    """Return the table's notes: how many candidates each method has, and how many of them can differ."""
     notes = ["Alike: further candidates with the same mean AUC. A deviation is over the trials of a candidate."]
     for search in settings.methods:
         tried = [one for one in search.candidates if one.may_win]

@@ -37,7 +37,7 @@ class MethodEntry(BaseModel):
         Model of its options.
     own_loss : bool
         Whether it trains on another loss than cross-entropy.
-    learns_on_validation : bool
+    uses_validation_split : bool
         Whether it learns its weights on the validation split, so that what is measured there flatters it.
     studies : tuple of str
         Studies that have it unless they are told otherwise.
@@ -50,7 +50,7 @@ class MethodEntry(BaseModel):
     label: str
     options: type[MethodOptions] = NoOptions
     own_loss: bool = False
-    learns_on_validation: bool = False
+    uses_validation_split: bool = False
     studies: tuple[Literal["synthetic", "images"], ...] = ("synthetic", "images")
 
     @property

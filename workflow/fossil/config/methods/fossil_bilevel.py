@@ -59,7 +59,7 @@ METHODS = {
         target="fossil.methods.fossil_bilevel:Bilevel",
         label="FOSSIL bilevel",
         options=FossilBilevelOptions,
-        learns_on_validation=True,
+        uses_validation_split=True,
         order=90,
     ),
 }

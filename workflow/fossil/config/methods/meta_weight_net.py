@@ -28,7 +28,7 @@ METHODS = {
         target="fossil.methods.meta_weight_net:MetaWeightNet",
         label="Meta-Weight-Net",
         options=MetaWeightNetOptions,
-        learns_on_validation=True,
+        uses_validation_split=True,
         order=60,
     ),
 }

@@ -74,7 +74,7 @@ def seed_count(counts: Iterable[int]) -> str:
 
 def marked_label(method: str, label: str) -> str:
     """Mark the label of a method that learns on the validation split, for figures of what is measured there."""
-    return f"{label} {_DAGGER}" if method in METHODS and METHODS[method].learns_on_validation else label
+    return f"{label} {_DAGGER}" if method in METHODS and METHODS[method].uses_validation_split else label
 
 
 def mark_notes(rows: Iterable[Row], *, reason: str = "where regret is measured") -> list[str]:

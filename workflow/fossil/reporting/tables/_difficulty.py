@@ -1,4 +1,4 @@
-"""Table of difficulty scores: stages, range and means, by the model that scored."""
+"""Table of difficulty scores: terciles, range and means, by the model that scored."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import pandas as pd
 
 from fossil.reporting.tables._latex import NOTHING, environment, escape, groups_over, number, row
 
-STAGES = ("easy", "medium", "hard")
-"""Names of the stages, by quantile from the lowest scores up."""
+TERCILES = ("easy", "medium", "hard")
+"""Names of the terciles, from the lowest scores up."""
 
-_COUNTS = ("images", *STAGES)
-_VALUES = ("lowest", "highest", "mean", "std", *(f"mean_{stage}" for stage in STAGES))
+_COUNTS = ("images", *TERCILES)
+_VALUES = ("lowest", "highest", "mean", "std", *(f"mean_{tercile}" for tercile in TERCILES))
 QUANTITIES = (*_COUNTS, *_VALUES, "spearman")
 """Columns of the table; spearman is the rank correlation with the true difficulty, where that is known."""
 
@@ -25,13 +25,13 @@ def describe_scores(scores: pd.DataFrame, manifest: pd.DataFrame) -> dict[str, f
     Parameters
     ----------
     scores : DataFrame
-        image_id, difficulty and stage (0, 1, 2).
+        image_id, difficulty and tercile (0, 1, 2).
     manifest : DataFrame
         image_id, and true_difficulty where the data set knows it.
     """
     d = scores["difficulty"]
-    counts = {name: int((scores["stage"] == stage).sum()) for stage, name in enumerate(STAGES)}
-    means = {f"mean_{name}": d[scores["stage"] == stage].mean() for stage, name in enumerate(STAGES)}
+    counts = {name: int((scores["tercile"] == tercile).sum()) for tercile, name in enumerate(TERCILES)}
+    means = {f"mean_{name}": d[scores["tercile"] == tercile].mean() for tercile, name in enumerate(TERCILES)}
     found = {"images": len(d), **counts, "lowest": d.min(), "highest": d.max(), "mean": d.mean(), "std": d.std()}
     truth = scores["image_id"].map(manifest.set_index("image_id").get("true_difficulty", pd.Series(dtype=float)))
     return {**found, **means, "spearman": d.rank().corr(truth.rank()) if truth.notna().all() else float("nan")}
@@ -40,7 +40,7 @@ def describe_scores(scores: pd.DataFrame, manifest: pd.DataFrame) -> dict[str, f
 def difficulty_table(
     scores: Mapping[str, pd.DataFrame],
     manifest: pd.DataFrame,
-    printed: Mapping[str, float],
+    reported: Mapping[str, float],
     *,
     title: str,
     label: str,
@@ -52,7 +52,7 @@ def difficulty_table(
     ----------
     scores : mapping
         Scores by the name of the model.
-    printed : mapping
+    reported : mapping
         The paper's number by quantity; empty where it has none.
     title, label, notes : str, str, sequence of str
         Start of the caption, label behind ``tab:``, and sentences below; plain text.
@@ -69,8 +69,8 @@ def difficulty_table(
     rows = [found.rename_axis("model").reset_index()]
     if len(found) > 1:
         rows.append(found.mean().to_frame().T.assign(model="mean"))
-    if printed:
-        rows.append(pd.DataFrame([{"model": "paper", **printed}], columns=["model", *QUANTITIES]))
+    if reported:
+        rows.append(pd.DataFrame([{"model": "paper", **reported}], columns=["model", *QUANTITIES]))
     table = pd.concat(rows, ignore_index=True)[["model", *QUANTITIES]]
     tex = environment(caption=f"{escape(title)}.", label=label, body=_lines(table), notes=map(escape, notes), gap=3.0)
     return table, tex
@@ -78,7 +78,14 @@ def difficulty_table(
 
 def _lines(table: pd.DataFrame) -> list[str]:
     known = bool(table["spearman"].notna().any())
-    groups = [(1, ""), (3, "Images a stage"), (2, "Range"), (2, "All"), (3, "Mean of a stage"), *([(1, "")] * known)]
+    groups = [
+        (1, ""),
+        (3, "Images per tercile"),
+        (2, "Range"),
+        (2, "All"),
+        (3, "Mean per tercile"),
+        *([(1, "")] * known),
+    ]
     heads = ["Model", "Images", "Easy", "Medium", "Hard", "Lowest", "Highest", "Mean", "SD", "Easy", "Medium", "Hard"]
     heads += [r"$\rho$ with truth"] * known
     lines = [

@@ -49,7 +49,7 @@ def study_table(
         settings={
             "table": name,
             "title": title,
-            "blocks": blocks if in_paper else [block.unprinted() for block in blocks],
+            "blocks": blocks if in_paper else [block.without_reported() for block in blocks],
             "columns": columns,
             "notes": notes,
             "alpha": experiment.config.statistics.alpha,

@@ -167,11 +167,11 @@ def mark(method: str) -> str:
     """Sign that leads from a method's label to its footnote."""
     if method in _FOOTNOTES:
         return r"\smash{$^\dagger$}"
-    return r"\smash{$^\ddagger$}" if METHODS[method].learns_on_validation else ""
+    return r"\smash{$^\ddagger$}" if METHODS[method].uses_validation_split else ""
 
 
 def footnotes(methods: Iterable[str]) -> list[str]:
     """Explain the signs at the labels of methods."""
     there = set(methods)
     notes = [note for method, note in _FOOTNOTES.items() if method in there]
-    return notes + [_LEARNT] * any(METHODS[method].learns_on_validation for method in there)
+    return notes + [_LEARNT] * any(METHODS[method].uses_validation_split for method in there)

@@ -65,16 +65,16 @@ def regret_gap(printed: pd.DataFrame) -> float:
 
 def _printed_row(reported: pd.DataFrame, block: Block, row: Row) -> dict[str, tuple[str, str]]:
     """Mean and deviation by metric."""
-    if row.printed is None:
+    if row.reported is None:
         return {}
     found = reported[
-        (reported["method"] == row.printed)
-        & (reported["variant"] == row.printed_variant)
-        & (reported["imbalance_ratio"] == block.printed_ratio)
+        (reported["method"] == row.reported)
+        & (reported["variant"] == row.reported_variant)
+        & (reported["imbalance_ratio"] == block.reported_ratio)
     ]
     if found.empty:
         raise TableError(
-            f"block {block.name}, row {row.key}: the paper's table has no row {row.printed!r} at imbalance ratio "
-            f"{block.printed_ratio!r}, only {sorted(set(reported['method']))}"
+            f"block {block.name}, row {row.key}: the paper's table has no row {row.reported!r} at imbalance ratio "
+            f"{block.reported_ratio!r}, only {sorted(set(reported['method']))}"
         )
     return {entry.metric: (entry.mean, entry.std) for entry in found.itertuples()}

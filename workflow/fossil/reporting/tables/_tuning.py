@@ -11,7 +11,7 @@ import pandas as pd
 from fossil.config.strict import BASELINE
 from fossil.config.tuning import SEARCHED
 from fossil.design.candidates import STAGE_WISE
-from fossil.design.image_studies import PRINTED_METHODS
+from fossil.design.image_studies import REPORTED_METHODS
 from fossil.design.models import Search, option_at
 from fossil.evaluation.selection import score_candidates
 from fossil.reporting.tables._latex import NOTHING, environment, escape, footnotes, groups_over, mark, number, row
@@ -81,7 +81,7 @@ def top_table(
         mine = scores[scores["method"] == search.method]
         if not mine["may_win"].any():
             continue
-        theirs = reported[reported["method"] == PRINTED_METHODS.get(search.method)] if held else reported
+        theirs = reported[reported["method"] == REPORTED_METHODS.get(search.method)] if held else reported
         lines += [r"\midrule", *_method_lines(search, mine, theirs, held=held)]
     lines += [r"\bottomrule", r"\end{tabular}"]
     shown = [search.method for search in searches if any(one.may_win for one in search.candidates)]
@@ -122,7 +122,7 @@ def options_table(
                 "test_auc": _mean(internal, search.method, variant, "auc"),
                 "test_balanced_accuracy": _mean(internal, search.method, variant, "balanced_accuracy"),
             }
-            printed = _text(search.printed) if variant == "tuned" else ""
+            printed = _text(search.reported) if variant == "tuned" else ""
             rows.append({"method": search.method, "variant": variant, **found, "printed": printed})
     table = pd.DataFrame(rows)
     labels = {search.method: search.label for search in searches}

@@ -33,4 +33,4 @@ def tables(experiment: Experiment) -> Iterator[TableEntry]:
 
 
 def _has_both_readings(blocks: list[Block]) -> bool:
-    return {"static", "static_inverted"} <= {row.method for block in blocks for row in block.rows if row.printed}
+    return {"static", "static_inverted"} <= {row.method for block in blocks for row in block.rows if row.reported}

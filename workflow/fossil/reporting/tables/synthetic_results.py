@@ -37,4 +37,4 @@ def tables(experiment: Experiment) -> Iterator[TableEntry]:
 
 def _pairs_as_the_paper(blocks: list[Block]) -> bool:
     last = blocks[-1]
-    return last.name == "paper-pairing" and any(row.printed for row in last.rows)
+    return last.name == "paper-pairing" and any(row.reported for row in last.rows)
