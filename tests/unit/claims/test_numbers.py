@@ -16,16 +16,7 @@ from fossil.claims.measured import SWEEP, Measured
 from fossil.claims.numbers import judge_numbers
 from fossil.claims.reported import Paper, read_reported
 from fossil.claims.self_checks import read_checks
-from fossil.claims.verdicts import (
-    BEYOND,
-    CONTRADICTED,
-    EMPTY,
-    NOT_RUN,
-    OTHER_SIDE,
-    SAME_SIDE,
-    WITHIN_1,
-    WITHIN_2,
-)
+from fossil.claims.verdicts import BEYOND, CONTRADICTED, EMPTY, NOT_RUN, OTHER_SIDE, SAME_SIDE, WITHIN_1, WITHIN_2
 from fossil.design.comparisons import Block, Row
 from fossil.reporting.claims import BEGIN, END, page, verdict_table, with_verdict_table
 from fossil.reporting.tables._claims import claims_tables
@@ -179,7 +170,7 @@ def test_claims_that_the_papers_own_tables_contradict_are_told_as_such(ledger: p
 def test_the_table_of_verdicts_counts_every_row_of_the_ledger_once(ledger: pd.DataFrame) -> None:
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in verdict_table(ledger).splitlines()[2:]]
     assert [row[0] for row in rows] == [
-        *("Claims in words", "Numbers", "p-values", "Statements of the theory", "The paper against itself"),
+        *("Claims in words", "Numbers", "p-values", "Statements of the theory", "The paper against itself")
     ]
     # The paper prints 278 numbers, of which 24 are p-values: twelve of Wilcoxon, seven of permutations, five of AURC.
     assert [int(row[1]) for row in rows] == [56, 254, 24, 1, 58]

@@ -12,15 +12,7 @@ from fossil.claims.evidence import Evidence
 from fossil.claims.measured import SWEEP, Measured
 from fossil.claims.orders import OptionPreferred, RanksAgree, SmallerGap, StageWiseMatches
 from fossil.claims.reported import Paper
-from fossil.claims.verdicts import (
-    CANNOT_TELL,
-    CONSISTENT,
-    CONTRADICTED,
-    DIRECTION,
-    HELD,
-    NOT_HELD,
-    NOT_RUN,
-)
+from fossil.claims.verdicts import CANNOT_TELL, CONSISTENT, CONTRADICTED, DIRECTION, HELD, NOT_HELD, NOT_RUN
 from tests.unit.claims.claim_runs import NOTHING, STATISTICS, TABLE, measured, paper, printed, sweep
 
 

@@ -11,15 +11,7 @@ from scipy import stats
 
 from fossil.claims.evidence import Evidence
 from fossil.claims.parts import Better, Difference, EveryRun, Insignificant, NotWorse, Spread, spread_p
-from fossil.claims.verdicts import (
-    CANNOT_TELL,
-    CONSISTENT,
-    CONTRADICTED,
-    DIRECTION,
-    HELD,
-    NOT_HELD,
-    NOT_RUN,
-)
+from fossil.claims.verdicts import CANNOT_TELL, CONSISTENT, CONTRADICTED, DIRECTION, HELD, NOT_HELD, NOT_RUN
 from tests.unit.claims.claim_runs import STATISTICS, TABLE, measured, paper
 
 EIGHT = np.arange(8) / 100

@@ -10,14 +10,7 @@ import pytest
 from fossil.claims.ledger import Claim, read_claims
 from fossil.claims.reported import Paper, read_reported
 from fossil.claims.self_checks import read_checks, run_checks
-from fossil.claims.verdicts import (
-    CANNOT_TELL,
-    CONSISTENT,
-    CONTRADICTED,
-    EMPTY,
-    INCONSISTENT,
-    reported_worst,
-)
+from fossil.claims.verdicts import CANNOT_TELL, CONSISTENT, CONTRADICTED, EMPTY, INCONSISTENT, reported_worst
 
 WORKFLOW = Path(__file__).parents[3] / "workflow"
 CLAIMS = {claim.id: claim for claim in read_claims(WORKFLOW / "paper" / "claims.yaml")}
@@ -263,11 +256,7 @@ FOUND: list[tuple[str, str, list[str]]] = [
     ),
     ("1243, 1244 150 + 1350 = 1500; 1262 1510", INCONSISTENT, ["external classes"]),
     ("1263 499 + 497 + 514 = 1510; 1262 1510", CONSISTENT, ["external stages"]),
-    (
-        "1266 (499 * .258 + 497 * .362 + 514 * .450) / 1510 = .3576; 1264 .358",
-        CONSISTENT,
-        ["external mean difficulty"],
-    ),
+    ("1266 (499 * .258 + 497 * .362 + 514 * .450) / 1510 = .3576; 1264 .358", CONSISTENT, ["external mean difficulty"]),
     ("1258, 1266 .258, .362, .450 of quantiles, which rise whatever the data", EMPTY, ["external stage order"]),
     ("1175 .5 and .75; 1264 .500 is the largest", INCONSISTENT, ["stage thresholds"]),
     ("1130-1133 3 * 3 * 2 * 3 = 54, of which clamps from 6 do nothing to 5", INCONSISTENT, ["search candidates"]),

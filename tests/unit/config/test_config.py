@@ -5,12 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fossil.design.checks import load_config
-from tests.unit.config.configurations import (
-    UNKNOWN_KEYS,
-    WRONG_VALUES,
-    complaint,
-    nested,
-)
+from tests.unit.config.configurations import UNKNOWN_KEYS, WRONG_VALUES, complaint, nested
 
 
 @pytest.mark.parametrize("key", UNKNOWN_KEYS)
@@ -108,11 +103,7 @@ def test_packaged_weights_of_another_backbone_are_an_error_that_names_the_backbo
 
 
 def test_several_wrong_keys_are_all_listed() -> None:
-    values = {
-        "imagse": {},
-        "images": {"folds": "3", "training": {"size": 8, "epoch": 1}},
-        "statistics": {"alpha": 2},
-    }
+    values = {"imagse": {}, "images": {"folds": "3", "training": {"size": 8, "epoch": 1}}, "statistics": {"alpha": 2}}
     keys = {line.partition(": ")[0] for line in complaint(values).splitlines()}
     assert keys == {"imagse", "images.folds", "images.training.size", "images.training.epoch", "statistics.alpha"}
 
@@ -130,13 +121,7 @@ def test_several_impossible_combinations_are_all_listed() -> None:
         "methods": {"focal": {"gamma": -1}, "erm": {"gamma": 1}},
     }
     keys = {line.partition(": ")[0] for line in complaint(values).splitlines()}
-    assert keys == {
-        "synthetic.reference",
-        "images.seeds",
-        "images.weights",
-        "methods.focal.gamma",
-        "methods.erm.gamma",
-    }
+    assert keys == {"synthetic.reference", "images.seeds", "images.weights", "methods.focal.gamma", "methods.erm.gamma"}
 
 
 # --- What a method gets ---------------------------------------------------------------------------------------------

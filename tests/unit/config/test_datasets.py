@@ -9,10 +9,7 @@ import pytest
 
 from fossil.config.datasets import DATASETS, CustomDataset, DatasetName, Datasets
 from fossil.design.checks import load_config
-from tests.unit.config.configurations import (
-    complaint,
-    nested,
-)
+from tests.unit.config.configurations import complaint, nested
 
 
 def test_the_image_study_takes_photographs_where_their_folder_is_set_and_the_phantom_otherwise() -> None:

@@ -16,9 +16,7 @@ from fossil.config.methods import METHODS
 from fossil.config.root import Config
 from fossil.config.strict import read_typed
 from fossil.design.checks import load_config
-from tests.unit.config.configurations import (
-    complaint,
-)
+from tests.unit.config.configurations import complaint
 
 
 def models_in(annotation: object) -> Iterator[type[BaseModel]]:

@@ -8,9 +8,7 @@ import pytest
 from scipy.stats import wilcoxon
 
 from fossil.design.checks import load_config
-from tests.unit.config.configurations import (
-    complaint,
-)
+from tests.unit.config.configurations import complaint
 
 
 def smallest_p(pairs: int) -> float:

@@ -10,10 +10,7 @@ import pytest
 from fossil.config.datasets import Datasets
 from fossil.data.manifest import Manifest, ManifestError
 from fossil.data.msld_v2 import Options, read_manifest
-from tests.unit.data.msld_folders import (
-    ORIGINALS,
-    official_split,
-)
+from tests.unit.data.msld_folders import ORIGINALS, official_split
 
 
 def read(root: Path, **changed: Any) -> Manifest:

@@ -201,10 +201,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_loaded_fold_has_the_roles_that_were_made_beside_the_right_images(folder: Path) -> None:
     made = divide(many_patients(40, 20))
     data = load_fold(
-        manifest=folder / "manifest.parquet",
-        folds=folder / "folds.parquet",
-        images=folder / "images.npy",
-        fold=1,
+        manifest=folder / "manifest.parquet", folds=folder / "folds.parquet", images=folder / "images.npy", fold=1
     )
     assert list(data.table["image_id"]) == [f"image_{n:05d}" for n in range(60)]
     assert list(data.table["role"]) == list(made.loc[made["fold"] == 1, "role"])
@@ -217,10 +214,7 @@ def test_a_loaded_fold_has_the_roles_that_were_made_beside_the_right_images(fold
 def test_a_fold_that_was_not_made_is_an_error_that_names_the_file(folder: Path) -> None:
     with pytest.raises(FoldDataError, match=r"folds\.parquet: fold 3 has no role"):
         load_fold(
-            manifest=folder / "manifest.parquet",
-            folds=folder / "folds.parquet",
-            images=folder / "images.npy",
-            fold=3,
+            manifest=folder / "manifest.parquet", folds=folder / "folds.parquet", images=folder / "images.npy", fold=3
         )
 
 
@@ -228,8 +222,5 @@ def test_an_array_with_another_number_of_images_than_the_manifest_is_an_error_th
     np.save(folder / "images.npy", np.zeros((61, 2, 2, 3), dtype=np.uint8))
     with pytest.raises(FoldDataError, match=r"images\.npy"):
         load_fold(
-            manifest=folder / "manifest.parquet",
-            folds=folder / "folds.parquet",
-            images=folder / "images.npy",
-            fold=1,
+            manifest=folder / "manifest.parquet", folds=folder / "folds.parquet", images=folder / "images.npy", fold=1
         )

@@ -8,13 +8,7 @@ import pandas as pd
 import pytest
 
 from fossil.data.folds import FoldError, find_groups
-from tests.unit.data.fold_manifests import (
-    complaint,
-    divide,
-    make_manifest,
-    many_patients,
-    pairs_of,
-)
+from tests.unit.data.fold_manifests import complaint, divide, make_manifest, many_patients, pairs_of
 
 # --- What belongs together ------------------------------------------------------------------------------------------
 

@@ -28,12 +28,7 @@ from tests.unit.data.msld_folders import (
     write_flat,
     write_folds,
 )
-from tests.unit.data.msld_reading import (
-    complaint,
-    fold_facts,
-    name_of,
-    read,
-)
+from tests.unit.data.msld_reading import complaint, fold_facts, name_of, read
 
 # --- What is read ---------------------------------------------------------------------------------------------------
 

@@ -21,11 +21,7 @@ from tests.unit.data.msld_folders import (
     write_copy,
     write_folds,
 )
-from tests.unit.data.msld_reading import (
-    fold_facts,
-    name_of,
-    read,
-)
+from tests.unit.data.msld_reading import fold_facts, name_of, read
 
 # --- Official folds -------------------------------------------------------------------------------------------------
 

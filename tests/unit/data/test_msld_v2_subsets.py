@@ -9,13 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fossil.data.manifest import COLUMNS
-from tests.unit.data.msld_folders import (
-    write_flat,
-    write_folds,
-)
-from tests.unit.data.msld_reading import (
-    read,
-)
+from tests.unit.data.msld_folders import write_flat, write_folds
+from tests.unit.data.msld_reading import read
 
 # --- Construction originals -----------------------------------------------------------------------------------------
 

@@ -9,15 +9,7 @@ import pytest
 from PIL import Image, ImageOps
 
 from fossil.data.photographs import Interpolation, decode_image
-from tests.unit.data.pictures import (
-    BLUE,
-    GREEN,
-    RED,
-    noise,
-    save,
-    two_by_two,
-    with_orientation,
-)
+from tests.unit.data.pictures import BLUE, GREEN, RED, noise, save, two_by_two, with_orientation
 
 # --- Orientation, crop and size -------------------------------------------------------------------------------------
 

@@ -144,12 +144,7 @@ def test_everything_in_the_study_of_copies_is_compared_with_the_whole_weight() -
 def test_the_configured_definition_of_difficulty_is_not_trained_twice() -> None:
     config = load_config({"synthetic": {"difficulty_proxy": "entropy"}})
     rows = {row.label: row.variant for row in studies(config)["difficulty-defs"][0].rows}
-    assert rows == {
-        "Softmax": "softmax",
-        "Entropy": "baseline",
-        "Loss": "loss",
-        "Loss, unscaled": "unscaled_loss",
-    }
+    assert rows == {"Softmax": "softmax", "Entropy": "baseline", "Loss": "loss", "Loss, unscaled": "unscaled_loss"}
 
 
 def test_definitions_of_difficulty_differ_in_nothing_else() -> None:

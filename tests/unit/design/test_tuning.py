@@ -58,7 +58,7 @@ def test_a_cap_of_gamma_above_one_never_acts_so_that_half_of_the_papers_grid_tra
 def test_caps_that_act_are_trained_apart() -> None:
     config = with_grid("fossil", {"gamma_scale": [2.0], "gamma_max": [0.5, 0.75, 1.0, 2.0]})
     assert [c.trained_as for c in candidates(config, "fossil")] == [
-        *("gamma-max-0.5", "gamma-max-0.75", "gamma-max-1", "gamma-max-1"),
+        *("gamma-max-0.5", "gamma-max-0.75", "gamma-max-1", "gamma-max-1")
     ]
 
 

@@ -133,10 +133,7 @@ def test_variants_of_a_method_on_two_scenarios_are_told_apart(tmp_path: Path) ->
 def test_a_row_that_is_named_twice_is_there_once(tmp_path: Path) -> None:
     runs = {("ir9", method, "baseline", 1): RIGHT for method in ("erm", "focal", "fossil")}
     record = write_job(tmp_path / "all", runs)
-    rows = [
-        *rows_of("ir9/fossil-baseline", "ir9/erm-baseline"),
-        *rows_of("ir9/focal-baseline", "ir9/fossil-baseline"),
-    ]
+    rows = [*rows_of("ir9/fossil-baseline", "ir9/erm-baseline"), *rows_of("ir9/focal-baseline", "ir9/fossil-baseline")]
     table = collect_stacked([record], study="s", rows=rows, seeds=[1])
     assert table["method"].tolist() == [m for m in ("fossil", "erm", "focal") for _ in RUN_METRICS]
 

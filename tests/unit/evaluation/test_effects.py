@@ -96,9 +96,7 @@ def test_only_the_seeds_of_the_grid_count() -> None:
 
 
 @pytest.mark.parametrize("status", ["failed", "missing"])
-def test_a_hole_is_an_error_and_where_it_is_allowed_its_seed_drops_out_of_the_effects_that_need_it(
-    status: str,
-) -> None:
+def test_a_hole_is_an_error_and_where_it_is_allowed_its_seed_drops_out_of_the_effects_that_need_it(status: str) -> None:
     metrics = table(noise())
     hole = (metrics["variant"] == "growth-no-online") & (metrics["seed"] == 3)
     metrics.loc[hole, "value"] = np.nan

@@ -12,14 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from fossil.config.statistics import Statistics
-from fossil.evaluation.paired_tests import (
-    analyse_pairs,
-    flip_p,
-    holm,
-    mean_intervals,
-    rank_biserial,
-    wilcoxon_p,
-)
+from fossil.evaluation.paired_tests import analyse_pairs, flip_p, holm, mean_intervals, rank_biserial, wilcoxon_p
 
 QUICK = Statistics(resamples=500)
 

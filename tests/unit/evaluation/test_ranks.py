@@ -13,14 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from fossil.evaluation.ranks import (
-    COLUMNS,
-    StatisticsError,
-    critical_difference,
-    friedman,
-    rank_rows,
-    unit_ranks,
-)
+from fossil.evaluation.ranks import COLUMNS, StatisticsError, critical_difference, friedman, rank_rows, unit_ranks
 from fossil.reporting.tables._statistics import read_statistics
 from fossil.stages import rank_methods as stage
 from tests.unit.evaluation.test_statistics import block, long_table

@@ -109,8 +109,7 @@ def test_unknown_option_is_an_error_that_names_it(run: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "named"),
-    [('{"fails": true}', "fails"), ('{"fail": "yes"}', "fail"), ('{"fail": ', "JSON")],
+    ("settings", "named"), [('{"fails": true}', "fails"), ('{"fail": "yes"}', "fail"), ('{"fail": ', "JSON")]
 )
 def test_wrong_settings_are_an_error_that_names_the_key(settings: str, named: str, run: Any, tmp_path: Path) -> None:
     done = speak(run, settings)
