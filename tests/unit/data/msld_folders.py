@@ -1,4 +1,4 @@
-"""Folders in the layouts of MSLD v2.0, with tiny photographs."""
+"""Folders in the layouts of MSLD v2.0, with tiny photographs, and their reading."""
 
 from __future__ import annotations
 
@@ -8,9 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 from PIL import Image
+
+from fossil.config.datasets import Datasets
+from fossil.data.manifest import Manifest, ManifestError
+from fossil.data.msld_v2 import Options, read_manifest
 
 PREFIXES = {
     "MKP": "Monkeypox",
@@ -114,3 +120,24 @@ def write_flat(root: Path, names: Iterable[str] = ORIGINALS) -> Path:
 def write_copy(root: Path, name: str, *, fold: int, split: str = "Train") -> Path:
     """Write an augmented copy, such as MKP_01_01_3 or MKP_01_01_ORIGINAL."""
     return write(root, AUGMENTED.path(name, fold=fold, split=split), jpeg(name))
+
+
+def read(root: Path, **changed: Any) -> Manifest:
+    defaults = Datasets().msld_v2.model_dump(include=set(Options.model_fields))
+    return read_manifest(root, Options.model_validate(defaults | {"imbalance_ratio": 1.0} | changed))
+
+
+def complaint(root: Path, **changed: Any) -> str:
+    with pytest.raises(ManifestError) as caught:
+        read(root, **changed)
+    return str(caught.value)
+
+
+def fold_facts(found: Manifest, fold: int) -> dict[str, Any]:
+    (facts,) = [facts for facts in found.facts["official_folds"] if facts["fold"] == fold]
+    return facts
+
+
+def name_of(fold: int, split: str) -> str:
+    """Find a photograph that the official fold holds in a split."""
+    return next(name for name in ORIGINALS if official_split(name, fold) == split)

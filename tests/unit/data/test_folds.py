@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fossil.data.fold_data import FoldDataError, load_fold
+from fossil.data.fold_data import FoldData, FoldDataError, load_fold
 from fossil.stages import make_folds as folds_stage
 from tests.unit.data.fold_manifests import (
     ROLES,
@@ -111,16 +111,12 @@ def test_fifteen_per_cent_of_the_training_patients_validate_rounded_up() -> None
         assert counts[fold, "validation"] == math.ceil(0.15 * (60 - counts[fold, "test"]))
 
 
-def test_the_same_seed_gives_the_same_folds() -> None:
-    pd.testing.assert_frame_equal(divide(many_patients(40, 20), seed=1), divide(many_patients(40, 20), seed=1))
-
-
-@pytest.mark.parametrize("role", ["validation", "test"])
-def test_another_seed_gives_other_patients_to_validation_and_test(role: str) -> None:
-    first, other = (divide(many_patients(40, 20), seed=seed) for seed in (1, 2))
-    assert set(first.loc[first["role"].eq(role) & first["fold"].eq(0), "image_id"]) != set(
-        other.loc[other["role"].eq(role) & other["fold"].eq(0), "image_id"]
-    )
+def test_the_same_seed_gives_the_same_folds_and_another_gives_other_patients_to_validation_and_test() -> None:
+    first, again, other = (divide(many_patients(40, 20), seed=seed) for seed in (1, 1, 2))
+    pd.testing.assert_frame_equal(first, again)
+    for role in ("validation", "test"):
+        one, two = (roles.loc[roles["role"].eq(role) & roles["fold"].eq(0), "image_id"] for roles in (first, other))
+        assert set(one) != set(two)
 
 
 def test_a_patient_with_both_classes_stays_together() -> None:
@@ -131,53 +127,36 @@ def test_a_patient_with_both_classes_stays_together() -> None:
 # --- Errors ---------------------------------------------------------------------------------------------------------
 
 
-def test_fewer_patients_than_folds_are_an_error_that_names_both_numbers_and_the_key() -> None:
-    assert complaint(many_patients(1, 1, images=9)) == "2 patients cannot be divided into images.folds = 3 folds"
-
-
-def test_fewer_images_of_either_class_than_folds_are_an_error_that_names_the_key() -> None:
-    assert "images.folds = 5" in complaint(many_patients(4, 4), folds=5)
+def few_positive(names: str, *, images: int) -> pd.DataFrame:
+    """Make 40 negative patients with one image each, and named positive ones with so many."""
+    return make_manifest([*((f"n{n}", 0) for n in range(40)), *((name, 1) for name in names for _ in range(images))])
 
 
 @pytest.mark.filterwarnings("ignore:The least populated class:UserWarning")
-def test_no_positive_image_at_all_is_an_error_that_names_key_class_and_count() -> None:
-    assert complaint(many_patients(40, 0)).startswith("images.folds = 3, but class 1 has 0 images")
-
-
-def test_one_positive_patient_with_many_images_is_an_error_that_names_fold_and_class() -> None:
-    message = complaint(make_manifest([*((f"n{n}", 0) for n in range(40)), *[("p", 1)] * 9]))
-    assert message.startswith("fold ")
-    assert "no train image of class 1" in message or "1 of them with a positive image" in message
-
-
-def test_a_fold_whose_test_images_lack_positives_is_an_error_that_names_it_and_what_to_do() -> None:
-    # Three positive patients test in three of four folds; elsewhere two are left, and one of the two validates.
-    manifest = make_manifest([*((f"n{n}", 0) for n in range(40)), *((name, 1) for name in "pqr" for _ in range(6))])
-    message = complaint(manifest, folds=4, fraction=0.5)
-    assert re.match(r"fold [0123]: no test image of class 1;", message)
-    assert "images.folds" in message
-
-
-def test_too_few_positive_patients_for_validation_are_an_error_that_names_fold_numbers_and_key() -> None:
-    # Of two positive patients with as many images as folds ask for, one tests and one is left.
-    manifest = make_manifest([*((f"n{n}", 0) for n in range(40)), *[("p", 1)] * 3, *[("q", 1)] * 3])
-    message = complaint(manifest, folds=2)
-    assert message.startswith("fold 0: ")
-    assert "1 of them with a positive image" in message
-    assert "images.validation_fraction = 0.15" in message
-
-
-@pytest.mark.parametrize("fraction", [0.01, 0.99])
-def test_a_share_that_leaves_a_role_without_a_class_is_an_error_that_names_the_key(fraction: float) -> None:
-    message = complaint(many_patients(40, 10), fraction=fraction)
-    assert message.startswith("fold 0: ")
-    assert f"images.validation_fraction = {fraction}" in message
-
-
-def test_a_validation_that_gets_no_positive_patient_is_an_error_that_names_fold_role_and_class() -> None:
-    # In some fold 2 of about 29 patients left are positive; of the 5 that validate, that is a third of a patient.
-    message = complaint(many_patients(40, 4, images=6))
-    assert re.match(r"fold [012]: no validation image of class 1;", message)
+@pytest.mark.parametrize(
+    ("manifest", "folds", "fraction", "message"),
+    [
+        (many_patients(1, 1, images=9), 3, 0.15, r"2 patients cannot be divided into images\.folds = 3 folds$"),
+        (many_patients(4, 4), 5, 0.15, r".*images\.folds = 5"),
+        (many_patients(40, 0), 3, 0.15, r"images\.folds = 3, but class 1 has 0 images"),
+        (few_positive("p", images=9), 3, 0.15, "fold .*(no train image of class 1|1 of them with a positive image)"),
+        # Three positive patients test in three of four folds; elsewhere two are left, and one of the two validates.
+        (few_positive("pqr", images=6), 4, 0.5, r"fold [0123]: no test image of class 1;.*images\.folds"),
+        # Of two positive patients with as many images as folds ask for, one tests and one is left.
+        (
+            *(few_positive("pq", images=3), 2, 0.15),
+            r"fold 0: (?=.*1 of them with a positive image).*images\.validation_fraction = 0\.15",
+        ),
+        (many_patients(40, 10), 3, 0.01, r"fold 0: .*images\.validation_fraction = 0\.01"),
+        (many_patients(40, 10), 3, 0.99, r"fold 0: .*images\.validation_fraction = 0\.99"),
+        # In some fold 2 of about 29 patients left are positive; of the 5 that validate, that is a third of a patient.
+        (many_patients(40, 4, images=6), 3, 0.15, "fold [012]: no validation image of class 1;"),
+    ],
+)
+def test_what_cannot_be_divided_is_an_error_that_names_fold_role_class_and_key(
+    manifest: pd.DataFrame, folds: int, fraction: float, message: str
+) -> None:
+    assert re.match(message, complaint(manifest, folds=folds, fraction=fraction))
 
 
 # --- Stage and loading ----------------------------------------------------------------------------------------------
@@ -198,11 +177,14 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def load(folder: Path, fold: int) -> FoldData:
+    paths = {name: folder / f"{name}.parquet" for name in ("manifest", "folds")}
+    return load_fold(**paths, images=folder / "images.npy", fold=fold)
+
+
 def test_a_loaded_fold_has_the_roles_that_were_made_beside_the_right_images(folder: Path) -> None:
     made = divide(many_patients(40, 20))
-    data = load_fold(
-        manifest=folder / "manifest.parquet", folds=folder / "folds.parquet", images=folder / "images.npy", fold=1
-    )
+    data = load(folder, 1)
     assert list(data.table["image_id"]) == [f"image_{n:05d}" for n in range(60)]
     assert list(data.table["role"]) == list(made.loc[made["fold"] == 1, "role"])
     assert data.images[:, 0, 0, 0].tolist() == list(range(60))
@@ -213,14 +195,10 @@ def test_a_loaded_fold_has_the_roles_that_were_made_beside_the_right_images(fold
 
 def test_a_fold_that_was_not_made_is_an_error_that_names_the_file(folder: Path) -> None:
     with pytest.raises(FoldDataError, match=r"folds\.parquet: fold 3 has no role"):
-        load_fold(
-            manifest=folder / "manifest.parquet", folds=folder / "folds.parquet", images=folder / "images.npy", fold=3
-        )
+        load(folder, 3)
 
 
 def test_an_array_with_another_number_of_images_than_the_manifest_is_an_error_that_names_it(folder: Path) -> None:
     np.save(folder / "images.npy", np.zeros((61, 2, 2, 3), dtype=np.uint8))
     with pytest.raises(FoldDataError, match=r"images\.npy"):
-        load_fold(
-            manifest=folder / "manifest.parquet", folds=folder / "folds.parquet", images=folder / "images.npy", fold=1
-        )
+        load(folder, 1)

@@ -13,22 +13,24 @@ from tests.unit.data.fold_manifests import complaint, divide, make_manifest, man
 # --- What belongs together ------------------------------------------------------------------------------------------
 
 
-def test_patients_copies_and_equal_pictures_are_joined_by_any_chain_of_them() -> None:
-    manifest = make_manifest([("a", 0), ("b", 0), ("b", 0), ("c", 0), ("d", 0), ("e", 0)])
-    # a - (pixels) - b's first; b's second - (pixels) - c; d and e stay alone.
-    pairs = {"image_00001": "image_00000", "image_00003": "image_00002"}
-    assert find_groups(manifest, pairs_of(manifest, pairs)).tolist() == [0, 0, 0, 0, 1, 2]
-
-
-def test_an_augmented_copy_belongs_to_its_original_even_under_another_patient() -> None:
-    manifest = make_manifest([("a", 1), ("b", 1), ("c", 1)])
-    manifest.loc[2, "source_id"] = "image_00000"
-    assert find_groups(manifest, pairs_of(manifest)).tolist() == [0, 1, 0]
-
-
-def test_a_patient_that_is_called_as_an_image_is_not_that_image() -> None:
-    manifest = make_manifest([("image_00001", 0), ("b", 0)])
-    assert find_groups(manifest, pairs_of(manifest)).tolist() == [0, 1]
+@pytest.mark.parametrize(
+    ("patients", "pairs", "sources", "groups"),
+    [
+        # a - (pixels) - b's first; b's second - (pixels) - c; d and e stay alone.
+        ("abbcde", {"image_00001": "image_00000", "image_00003": "image_00002"}, {}, [0, 0, 0, 0, 1, 2]),
+        # An augmented copy belongs to its original even under another patient.
+        ("abc", {}, {2: "image_00000"}, [0, 1, 0]),
+        # A patient that is called as an image is not that image.
+        (["image_00001", "b"], {}, {}, [0, 1]),
+    ],
+)
+def test_patients_copies_and_equal_pictures_are_joined_by_any_chain_of_them(
+    patients: Sequence[str], pairs: dict[str, str], sources: dict[int, str], groups: list[int]
+) -> None:
+    manifest = make_manifest((patient, 0) for patient in patients)
+    for row, source in sources.items():
+        manifest.loc[row, "source_id"] = source
+    assert find_groups(manifest, pairs_of(manifest, pairs)).tolist() == groups
 
 
 def test_equal_pictures_of_two_patients_are_never_divided() -> None:

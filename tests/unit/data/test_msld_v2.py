@@ -21,14 +21,17 @@ from tests.unit.data.msld_folders import (
     ORIGINALS,
     PREFIXES,
     PUBLISHED,
+    complaint,
+    fold_facts,
     jpeg,
+    name_of,
     official_split,
+    read,
     write,
     write_copy,
     write_flat,
     write_folds,
 )
-from tests.unit.data.msld_reading import complaint, fold_facts, name_of, read
 
 # --- What is read ---------------------------------------------------------------------------------------------------
 

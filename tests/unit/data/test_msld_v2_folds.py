@@ -15,13 +15,15 @@ from tests.unit.data.msld_folders import (
     ORIGINALS,
     PREFIXES,
     PUBLISHED,
+    fold_facts,
     jpeg,
+    name_of,
     official_split,
+    read,
     write,
     write_copy,
     write_folds,
 )
-from tests.unit.data.msld_reading import fold_facts, name_of, read
 
 # --- Official folds -------------------------------------------------------------------------------------------------
 

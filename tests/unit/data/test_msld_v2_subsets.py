@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fossil.data.manifest import COLUMNS
-from tests.unit.data.msld_folders import write_flat, write_folds
-from tests.unit.data.msld_reading import read
+from tests.unit.data.msld_folders import read, write_flat, write_folds
 
 # --- Construction originals -----------------------------------------------------------------------------------------
 

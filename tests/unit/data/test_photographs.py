@@ -27,13 +27,6 @@ PIXELS = [
 ]
 
 
-@pytest.mark.parametrize(("mode", "values", "expected"), PIXELS)
-def test_every_mode_gives_its_colours_and_transparent_parts_are_black(
-    tmp_path: Path, mode: str, values: list[object], expected: list[Colour]
-) -> None:
-    assert colours(save(two_by_two(mode, values), tmp_path / "image.png"), mode=mode) == expected
-
-
 TIFF_PIXELS = [
     # Cyan, magenta, black and no ink.
     (
@@ -47,11 +40,14 @@ TIFF_PIXELS = [
 ]
 
 
-@pytest.mark.parametrize(("mode", "values", "expected"), TIFF_PIXELS)
-def test_modes_that_tiff_has_more_give_their_colours(
-    tmp_path: Path, mode: str, values: list[object], expected: list[Colour]
+@pytest.mark.parametrize(
+    ("suffix", "mode", "values", "expected"),
+    [*(("png", *row) for row in PIXELS), *(("tiff", *row) for row in TIFF_PIXELS)],
+)
+def test_every_mode_gives_its_colours_and_transparent_parts_are_black(
+    tmp_path: Path, suffix: str, mode: str, values: list[object], expected: list[Colour]
 ) -> None:
-    assert colours(save(two_by_two(mode, values), tmp_path / "image.tiff"), mode=mode) == expected
+    assert colours(save(two_by_two(mode, values), tmp_path / f"image.{suffix}"), mode=mode) == expected
 
 
 def test_cielab_gives_its_colours_up_to_rounding(tmp_path: Path) -> None:

@@ -16,6 +16,9 @@ PATIENTS = st.dictionaries(
     st.from_regex(r"[A-Z]{2}_[0-9]{2}", fullmatch=True), st.integers(1, 6), min_size=1, max_size=25
 )
 SEEDS = st.integers(0, 2**32 - 1)
+MOST = st.floats(1, 60)
+COUNTS = st.integers(1, 120)
+few_examples = settings(deadline=None, max_examples=25)
 
 
 def images(patients: dict[str, int]) -> pd.DataFrame:
@@ -53,26 +56,19 @@ def test_each_name_comes_first_for_some_seed_about_equally_often() -> None:
 # --- Thinning -------------------------------------------------------------------------------------------------------
 
 
-@given(PATIENTS, st.floats(1, 60), SEEDS)
-@settings(deadline=None, max_examples=25)
-def test_no_patient_is_divided(patients: dict[str, int], most: float, seed: int) -> None:
-    kept = thin_by_patient(images(patients), most=most, seed=seed)["patient_id"].value_counts()
-    assert all(patients[patient] == count for patient, count in kept.items())
-
-
-@given(PATIENTS, st.floats(1, 60), SEEDS)
-@settings(deadline=None, max_examples=25)
-def test_what_is_kept_is_within_one_patient_of_what_is_asked_for(
+@given(PATIENTS, MOST, SEEDS)
+@few_examples
+def test_no_patient_is_divided_and_what_is_kept_is_within_one_patient_of_what_is_asked_for(
     patients: dict[str, int], most: float, seed: int
 ) -> None:
-    kept = len(thin_by_patient(images(patients), most=most, seed=seed))
-    assert abs(kept - min(most, sum(patients.values()))) < max(patients.values())
-    first = patients[seeded_order(patients, seed)[0]]
-    assert kept <= max(most, first)
+    kept = thin_by_patient(images(patients), most=most, seed=seed)["patient_id"].value_counts()
+    assert all(patients[patient] == count for patient, count in kept.items())
+    assert abs(kept.sum() - min(most, sum(patients.values()))) < max(patients.values())
+    assert kept.sum() <= max(most, patients[seeded_order(patients, seed)[0]])
 
 
-@given(PATIENTS, st.floats(1, 60), st.floats(1, 60), SEEDS)
-@settings(deadline=None, max_examples=25)
+@given(PATIENTS, MOST, MOST, SEEDS)
+@few_examples
 def test_more_keeps_the_same_patients_and_others_besides(
     patients: dict[str, int], one: float, other: float, seed: int
 ) -> None:
@@ -80,8 +76,8 @@ def test_more_keeps_the_same_patients_and_others_besides(
     assert fewer <= more
 
 
-@given(PATIENTS, st.floats(1, 60), SEEDS, st.randoms())
-@settings(deadline=None, max_examples=25)
+@given(PATIENTS, MOST, SEEDS, st.randoms())
+@few_examples
 def test_the_order_of_rows_does_not_matter_and_is_kept(
     patients: dict[str, int], most: float, seed: int, random
 ) -> None:
@@ -92,10 +88,10 @@ def test_the_order_of_rows_does_not_matter_and_is_kept(
     assert list(kept.index) == [row for row in shuffled.index if row in set(kept.index)]
 
 
-def test_fewer_images_than_asked_for_are_all_kept() -> None:
+@pytest.mark.parametrize("most", [3.0, 99.5])
+def test_fewer_images_than_asked_for_are_all_kept(most: float) -> None:
     table = images({"A": 2, "B": 1})
-    pd.testing.assert_frame_equal(thin_by_patient(table, most=3.0, seed=0), table)
-    pd.testing.assert_frame_equal(thin_by_patient(table, most=99.5, seed=0), table)
+    pd.testing.assert_frame_equal(thin_by_patient(table, most=most, seed=0), table)
 
 
 def test_the_first_patient_is_kept_even_with_more_images_than_asked_for() -> None:
@@ -114,9 +110,9 @@ def test_thinning_ends_before_the_first_patient_who_passes_and_takes_no_later_on
 # --- Copies ---------------------------------------------------------------------------------------------------------
 
 
-@given(PATIENTS, st.integers(1, 120), SEEDS)
-@settings(deadline=None, max_examples=25)
-def test_a_draw_has_the_wanted_number_of_rows_and_copies_only_once_every_original_is_in(
+@given(PATIENTS, COUNTS, SEEDS)
+@few_examples
+def test_a_draw_has_the_wanted_rows_with_copies_only_once_every_original_is_in_spread_evenly_and_numbered_from_one(
     patients: dict[str, int], count: int, seed: int
 ) -> None:
     table = images(patients)
@@ -125,44 +121,27 @@ def test_a_draw_has_the_wanted_number_of_rows_and_copies_only_once_every_origina
     assert drawn["image_id"].is_unique
     assert (~drawn["is_augmented"]).sum() == min(count, len(table))
     assert drawn["is_augmented"].any() == (count > len(table))
-
-
-@given(PATIENTS, st.integers(1, 120), SEEDS)
-@settings(deadline=None, max_examples=25)
-def test_copies_are_spread_evenly_and_numbered_from_one(patients: dict[str, int], count: int, seed: int) -> None:
-    table = images(patients)
-    drawn = draw_with_copies(table, count=count, seed=seed)
     numbers = drawn.groupby("source_id")["copy"].apply(sorted)
     assert all(found == list(range(len(found))) for found in numbers)
     assert numbers.map(len).max() - numbers.map(len).min() <= 1
-
-
-@given(PATIENTS, st.integers(1, 120), SEEDS)
-@settings(deadline=None, max_examples=25)
-def test_a_copy_has_its_originals_patient_and_a_name_of_its_own(
-    patients: dict[str, int], count: int, seed: int
-) -> None:
-    table = images(patients)
-    drawn = draw_with_copies(table, count=count, seed=seed)
+    assert drawn[["copy", "is_augmented"]].dtypes.tolist() == ["int64", "bool"]
     patient = table.set_index("image_id")["patient_id"]
     for row in drawn.itertuples():
         assert row.patient_id == patient[row.source_id]
         assert row.image_id == (f"{row.source_id}_weak{row.copy}" if row.is_augmented else row.source_id)
         assert row.is_augmented == (row.copy > 0)
-    assert drawn["copy"].dtype == "int64"
-    assert drawn["is_augmented"].dtype == bool
 
 
 @given(PATIENTS, st.integers(1, 40), SEEDS)
-@settings(deadline=None, max_examples=25)
+@few_examples
 def test_at_most_one_patient_of_a_draw_is_cut(patients: dict[str, int], count: int, seed: int) -> None:
     drawn = draw_with_copies(images(patients), count=count, seed=seed)
     taken = drawn.loc[~drawn["is_augmented"], "patient_id"].value_counts()
     assert sum(patients[patient] != found for patient, found in taken.items()) <= 1
 
 
-@given(PATIENTS, st.integers(1, 120), st.integers(1, 120), SEEDS)
-@settings(deadline=None, max_examples=25)
+@given(PATIENTS, COUNTS, COUNTS, SEEDS)
+@few_examples
 def test_a_larger_draw_has_all_rows_of_a_smaller_one(patients: dict[str, int], one: int, other: int, seed: int) -> None:
     smaller, larger = (
         set(draw_with_copies(images(patients), count=count, seed=seed)["image_id"]) for count in sorted((one, other))
