@@ -126,13 +126,6 @@ def test_a_missing_column_is_an_error_that_names_the_keys(tmp_path: Path) -> Non
     assert "datasets.custom.*_column" in message
 
 
-@pytest.mark.parametrize("column", ["image", "label", "patient"])
-def test_an_empty_field_is_an_error_that_names_column_and_line(tmp_path: Path, column: str) -> None:
-    row = {"image": "d.png", "label": "benign", "patient": "8"} | {column: " "}
-    lay_out(tmp_path, TABLE.replace("d.png,benign,8", ",".join(row.values())))
-    assert complaint(tmp_path).endswith(f"{column} is empty in line 5")
-
-
 def test_a_table_without_rows_is_an_error(tmp_path: Path) -> None:
     assert complaint(lay_out(tmp_path, "image,label,patient\n")).endswith("no rows")
 

@@ -106,13 +106,6 @@ def test_every_bad_file_is_named_in_one_error_and_nothing_is_written(tmp_path: P
     assert list(output.parent.iterdir()) == []
 
 
-def test_of_many_bad_files_all_are_named(tmp_path: Path) -> None:
-    paths = [tmp_path / f"gone_{n:02d}.png" for n in range(45)]
-    first, *lines = complaint(list_originals(paths, digests=["0" * 64] * 45), tmp_path / "images.npy")
-    assert first == "45 of 45 images:"
-    assert [line.partition(": ")[0] for line in lines] == [str(path) for path in paths]
-
-
 def test_a_result_that_was_there_stays_as_it_was_after_an_error(tmp_path: Path) -> None:
     output = tmp_path / "images.npy"
     tabulate(list_originals([save_noise(tmp_path, "good.png")]), output)

@@ -7,6 +7,7 @@ import hashlib
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -35,13 +36,13 @@ def make_folder(
     return folder
 
 
-def read(root: Path, *, positive: Sequence[str] = POSITIVE, allow_missing: bool = False) -> Manifest:
-    return read_manifest(root, Options(positive=list(positive), allow_missing=allow_missing))
+def read(root: Path, **changed: Any) -> Manifest:
+    return read_manifest(root, Options.model_validate({"positive": POSITIVE, "allow_missing": False} | changed))
 
 
-def complaint(root: Path, *, positive: Sequence[str] = POSITIVE, allow_missing: bool = False) -> str:
+def complaint(root: Path, **changed: Any) -> str:
     with pytest.raises(ManifestError) as caught:
-        read(root, positive=positive, allow_missing=allow_missing)
+        read(root, **changed)
     return str(caught.value)
 
 
@@ -68,23 +69,17 @@ def test_a_flat_folder_gives_a_sorted_manifest_with_labels_and_hashes(tmp_path: 
     assert (found.facts["rows"], found.facts["missing_images"]) == (3, 0)
 
 
-def test_images_in_folders_of_any_depth_are_found_and_their_paths_are_relative(tmp_path: Path) -> None:
+def test_images_in_folders_of_any_depth_have_relative_paths_and_the_same_rows_otherwise(tmp_path: Path) -> None:
+    (tmp_path / "flat").mkdir()
+    (tmp_path / "parts").mkdir()
     files = ["imgs_part_1/PAT_2_1_3.png", "imgs_part_1/imgs_part_1/PAT_1_1_1.png", "PAT_1_2_2.png"]
-    found = read(make_folder(tmp_path, files=files))
-    assert list(found.table["path"]) == [
+    flat, parts = read(make_folder(tmp_path / "flat")), read(make_folder(tmp_path / "parts", files=files))
+    pd.testing.assert_frame_equal(flat.table.drop(columns="path"), parts.table.drop(columns="path"))
+    assert list(parts.table["path"]) == [
         "images/imgs_part_1/imgs_part_1/PAT_1_1_1.png",
         "images/PAT_1_2_2.png",
         "images/imgs_part_1/PAT_2_1_3.png",
     ]
-
-
-def test_layout_changes_only_the_path(tmp_path: Path) -> None:
-    (tmp_path / "flat").mkdir()
-    (tmp_path / "parts").mkdir()
-    flat = read(make_folder(tmp_path / "flat")).table
-    parts = read(make_folder(tmp_path / "parts", files=[f"imgs_part_{n}/{row[2]}" for n, row in enumerate(ROWS)])).table
-    pd.testing.assert_frame_equal(flat.drop(columns="path"), parts.drop(columns="path"))
-    assert not (flat["path"] == parts["path"]).any()
 
 
 def test_files_that_no_row_names_are_left_alone(tmp_path: Path) -> None:
@@ -139,20 +134,10 @@ def test_a_folder_without_metadata_is_an_error_that_names_file_and_key(tmp_path:
 
 
 @pytest.mark.parametrize("column", ["patient_id", "diagnostic", "img_id"])
-def test_a_missing_column_is_an_error_that_names_it_and_those_that_are_there(tmp_path: Path, column: str) -> None:
+def test_a_missing_column_is_an_error_that_names_it(tmp_path: Path, column: str) -> None:
     metadata = make_folder(tmp_path) / "metadata.csv"
-    pd.read_csv(metadata).rename(columns={column: "something"}).to_csv(metadata, index=False)
-    message = complaint(tmp_path)
-    assert message.startswith(f"{metadata}: no column {column};")
-    assert "something" in message
-
-
-@pytest.mark.parametrize(("field", "column"), [(0, "patient_id"), (1, "diagnostic"), (2, "img_id")])
-def test_an_empty_field_is_an_error_that_names_column_and_line(tmp_path: Path, field: int, column: str) -> None:
-    rows = [list(row) for row in ROWS]
-    rows[1][field] = ""
-    root = make_folder(tmp_path, [tuple(row) for row in rows], files=[ROWS[0][2]])
-    assert complaint(root) == f"{root / 'metadata.csv'}: {column} is empty in line 3"
+    metadata.write_text(metadata.read_text(encoding="utf-8").replace(column, "something"), encoding="utf-8")
+    assert complaint(tmp_path).startswith(f"{metadata}: no column {column};")
 
 
 def test_an_image_that_two_rows_name_is_an_error_that_names_it(tmp_path: Path) -> None:
@@ -191,28 +176,14 @@ def test_a_folder_with_none_of_the_images_is_an_error_even_where_missing_ones_ar
     assert complaint(root, allow_missing=True).startswith(f"{root}: none of the 3 images")
 
 
-def test_a_positive_diagnosis_that_no_row_has_is_an_error_that_names_it_and_those_found(tmp_path: Path) -> None:
-    root = make_folder(tmp_path)
-    message = complaint(root, positive=["MEL", "MELANOMA"])
-    assert message.startswith(f"{root / 'metadata.csv'}: no image of MELANOMA,")
-    assert "datasets.pad_ufes_20.positive" in message
-    assert "MEL, NEV, SCC" in message
+def test_a_positive_diagnosis_that_no_row_has_is_an_error_that_names_the_key(tmp_path: Path) -> None:
+    message = complaint(make_folder(tmp_path), positive=["MEL", "MELANOMA"])
+    assert message.startswith(f"{tmp_path / 'metadata.csv'}: no image of MELANOMA, which datasets.pad_ufes_20.positive")
 
 
 def test_a_positive_diagnosis_whose_images_are_all_missing_is_an_error_that_names_the_folder(tmp_path: Path) -> None:
     root = make_folder(tmp_path, files=["PAT_2_1_3.png", "PAT_1_2_2.png"])
     assert complaint(root, allow_missing=True).startswith(f"{root}: no image of MEL,")
-
-
-def test_diagnoses_that_are_all_positive_are_an_error(tmp_path: Path) -> None:
-    assert "one must be negative" in complaint(make_folder(tmp_path), positive=["MEL", "NEV", "SCC"])
-
-
-@pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00\x80", b'patient_id,diagnostic,img_id\n1,MEL,"a.png\n'])
-def test_a_file_that_is_not_a_table_is_an_error_that_names_it(tmp_path: Path, content: bytes) -> None:
-    metadata = tmp_path / "metadata.csv"
-    metadata.write_bytes(content)
-    assert complaint(tmp_path).startswith(f"{metadata}: ")
 
 
 # --- Real photographs -----------------------------------------------------------------------------------------------
@@ -254,7 +225,3 @@ def test_the_real_metadata_has_patients_with_several_diagnoses_and_rows_with_emp
         "patients_with_several_diagnoses": 179,
         "images_with_empty_fields": sum("" in row.values() for row in rows),
     }
-
-
-def test_the_real_folder_without_leave_to_miss_images_is_an_error_that_counts_them(pad_sample: Path) -> None:
-    assert "1791 of 2298 rows" in complaint(pad_sample)

@@ -1,3 +1,5 @@
+"""Phantoms: equal bytes for equal options, the configured numbers, and what their severity means."""
+
 from __future__ import annotations
 
 import hashlib
@@ -65,20 +67,20 @@ def test_a_ratio_that_leaves_no_malignant_image_is_refused(tmp_path: Path) -> No
         _draw(tmp_path, PhantomDataset(images=60, size=32, imbalance_ratio=500.0))
 
 
-def test_patients_have_the_configured_mean_number_of_images(drawn: tuple[pd.DataFrame, Path]) -> None:
+def test_patients_have_the_configured_mean_of_images_and_some_but_not_most_have_lesions_of_both_classes(
+    drawn: tuple[pd.DataFrame, Path],
+) -> None:
     counts = drawn[0]["patient_id"].value_counts()
     assert counts.mean() == 2.0
     assert {1, 2, 3} <= set(counts)
-
-
-def test_some_patients_have_lesions_of_both_classes_and_most_do_not(drawn: tuple[pd.DataFrame, Path]) -> None:
-    table, _ = drawn
-    several = table[table["patient_id"].duplicated(keep=False)]
+    several = drawn[0][drawn[0]["patient_id"].duplicated(keep=False)]
     mixed = several.groupby("patient_id")["diagnostic"].nunique() == 2
     assert 0 < mixed.mean() < 0.5
 
 
-def test_the_images_and_the_table_agree(drawn: tuple[pd.DataFrame, Path]) -> None:
+def test_the_images_and_the_table_agree_and_difficulties_are_probabilities_that_differ(
+    drawn: tuple[pd.DataFrame, Path],
+) -> None:
     table, images = drawn
     assert list(table) == ["patient_id", "lesion_id", "diagnostic", "img_id", "true_difficulty"]
     assert sorted(table["img_id"]) == sorted(path.name for path in images.iterdir())
@@ -88,6 +90,10 @@ def test_the_images_and_the_table_agree(drawn: tuple[pd.DataFrame, Path]) -> Non
     expected = table["patient_id"] + "_" + table["lesion_id"].astype(str) + "_" + number.astype(str) + ".png"
     assert table["img_id"].equals(expected)
     assert table["patient_id"].str.fullmatch(r"PHA_\d+").all()
+    difficulty = table["true_difficulty"]
+    assert difficulty.between(0, 1).all()
+    assert difficulty.is_unique
+    assert difficulty.std() > 0.1
 
 
 @pytest.mark.parametrize("size", [32, 47])
@@ -150,13 +156,6 @@ def test_a_drawing_with_few_malignant_images_has_the_ideal_auc_whatever_its_seed
     malignant = np.arange(600) < 60
     severity = phantom._draw_severity(np.random.default_rng(seed), malignant)
     assert roc_auc_score(malignant, severity) == pytest.approx(IDEAL_AUC, abs=0.01)
-
-
-def test_difficulty_is_a_probability_and_differs_between_images(drawn: tuple[pd.DataFrame, Path]) -> None:
-    difficulty = drawn[0]["true_difficulty"]
-    assert difficulty.between(0, 1).all()
-    assert difficulty.nunique() == len(difficulty)
-    assert difficulty.std() > 0.1
 
 
 def test_difficulty_is_the_posterior_of_the_wrong_class_under_equal_priors() -> None:

@@ -1,3 +1,5 @@
+"""Signs of a lesion and of a bad photograph, measured in the pixels."""
+
 from __future__ import annotations
 
 from dataclasses import replace

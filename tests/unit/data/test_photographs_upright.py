@@ -78,17 +78,3 @@ def test_pixels_are_those_of_pillow_s_own_steps_on_the_whole_picture(
     shown = Image.alpha_composite(Image.new("RGBA", upright.size, (0, 0, 0, 255)), upright).convert("RGB")
     expected = ImageOps.fit(shown, (56, 56), method=Image.Resampling[interpolation.upper()])
     np.testing.assert_array_equal(decode_image(path, size=56, interpolation=interpolation), np.asarray(expected))
-
-
-@pytest.mark.parametrize("interpolation", ["bilinear", "bicubic", "lanczos"])
-def test_resampling_is_the_one_that_is_named(tmp_path: Path, interpolation: Interpolation) -> None:
-    path = save(Image.fromarray(noise(24, 24)), tmp_path / "image.png")
-    filters = {"bilinear": Image.Resampling.BILINEAR, "bicubic": Image.Resampling.BICUBIC}
-    expected = Image.fromarray(noise(24, 24)).resize((10, 10), filters.get(interpolation, Image.Resampling.LANCZOS))
-    np.testing.assert_array_equal(decode_image(path, size=10, interpolation=interpolation), np.asarray(expected))
-
-
-def test_resamplings_differ(tmp_path: Path) -> None:
-    path = save(Image.fromarray(noise(24, 24)), tmp_path / "image.png")
-    results = {decode_image(path, size=10, interpolation=name).tobytes() for name in ("bilinear", "bicubic", "lanczos")}
-    assert len(results) == 3

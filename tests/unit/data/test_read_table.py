@@ -1,4 +1,4 @@
-"""Reading tables that people wrote: what spreadsheets do to them is read right or named."""
+"""Tables that people wrote, and their classes: what spreadsheets do to them is read right or named."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fossil.data.manifest import ManifestError
+from fossil.data.manifest import ManifestError, require_both_classes
 from fossil.data.tables import read_table
 
 REQUIRED = ("image", "label", "patient")
@@ -39,3 +39,34 @@ def test_empty_fields_behind_the_last_column_do_no_harm_but_text_there_does(tmp_
     assert read(tmp_path, head) == [["a.png", "ben", "A1"]]
     with pytest.raises(ManifestError, match="line 3 has 4 fields"):
         read(tmp_path, f"{head}c.png,mal,ign,A3\n")
+
+
+@pytest.mark.parametrize("column", REQUIRED)
+def test_a_missing_column_and_an_empty_field_are_errors_that_name_column_and_line(tmp_path: Path, column: str) -> None:
+    header, row = ",".join(REQUIRED), {"image": "a.png", "label": "ben", "patient": "A1"}
+    with pytest.raises(ManifestError, match=rf"t\.csv: no column {column}; found .*something"):
+        read(tmp_path, f"{header.replace(column, 'something')}\n{','.join(row.values())}\n")
+    empty = ",".join((row | {column: " "}).values())
+    with pytest.raises(ManifestError, match=rf"t\.csv: {column} is empty in line 3$"):
+        read(tmp_path, f"{header}\n{','.join(row.values())}\n{empty}\n")
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00\x80", b'image,label,patient\n1,MEL,"a.png\n'])
+def test_a_file_that_is_not_a_table_is_an_error_that_names_it(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "t.csv").write_bytes(content)
+    with pytest.raises(ManifestError, match=r"t\.csv: "):
+        read_table(tmp_path / "t.csv", required=REQUIRED)
+
+
+@pytest.mark.parametrize(
+    ("positive", "message"),
+    [
+        (["MEL", "MELANOMA"], "t.csv: no image of MELANOMA, which a.key names; found MEL, NEV"),
+        (["MEL", "NEV"], r"t.csv: every class .MEL, NEV. is positive; one must be negative"),
+    ],
+)
+def test_a_positive_class_without_an_image_and_classes_that_are_all_positive_are_errors(
+    positive: list[str], message: str
+) -> None:
+    with pytest.raises(ManifestError, match=message):
+        require_both_classes(["NEV", "MEL", "NEV"], positive, where=Path("t.csv"), key="a.key")
