@@ -102,7 +102,7 @@ def stage_parser(name: str, stage: ModuleType) -> argparse.ArgumentParser:
 
 
 def _arguments(stage: ModuleType) -> dict[str, type]:
-    """Find the keyword-only parameters of a stage's run and their types: Path, a sequence of Path, or int.
+    """Return the keyword-only parameters of a stage's run and their types: Path, a sequence of Path, or int.
 
     One that is called code gets what every stage is given for its record.
     """

@@ -11,7 +11,7 @@ THRESHOLD = 0.5
 def recall_and_specificity(
     positive: NDArray[np.bool_], decided: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Shares of the positives that are decided for, and of the negatives that are not; (..., n) to two of (...).
+    """Compute recall and specificity of decisions, each of shape (...), from shape (..., n).
 
     Both classes must occur.
     """
@@ -21,7 +21,7 @@ def recall_and_specificity(
 
 
 def area_under_roc_curve(positive: NDArray[np.bool_], scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Share of pairs of a positive and a negative that the scores order rightly, ties half; (..., n) to (...).
+    """Compute the AUC, where ties count half; shape (..., n) to (...).
 
     Computed from mean ranks (Mann and Whitney 1947). Both classes must occur.
     """
@@ -33,7 +33,7 @@ def area_under_roc_curve(positive: NDArray[np.bool_], scores: NDArray[np.float64
 
 
 def sorted_ties(values: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    """Order along the last axis, and for each sorted position the first and last position that ties with it."""
+    """Sort along the last axis; return the order, and the first and last position of each position's ties."""
     order = np.argsort(values, axis=-1, kind="stable")
     ordered = np.take_along_axis(values, order, axis=-1)
     n = values.shape[-1]

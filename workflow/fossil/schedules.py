@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def temperature(fraction: float, options: TemperatureOptions) -> float:
-    """Temperature T_t at the fraction t/T of training.
+    """Compute the temperature T_t at the fraction t/T of training.
 
     With s = t/T: exponential_decay is max(T_min, T_0 exp(-decay s)), exponential_growth the same of 1 - s, linear_decay
     max(T_min, T_0 (1 - s)), linear_growth T_min + (T_0 - T_min) s, constant T_0.
@@ -43,7 +43,7 @@ def temperature(fraction: float, options: TemperatureOptions) -> float:
 
 
 def augmentation_penalty(fraction: float, options: FossilOptions) -> float:
-    """Penalty gamma_t in [0, 1] at the fraction t/T of training.
+    """Compute the penalty gamma_t in [0, 1] at the fraction t/T of training.
 
     Linear: clip(scale gamma_0 t/T, 0, min(maximum, 1)); constant: the same with 1 for t/T.
     """
@@ -52,5 +52,5 @@ def augmentation_penalty(fraction: float, options: FossilOptions) -> float:
 
 
 def warmup(epoch: int, *, warmup_epochs: int) -> float:
-    """Warm-up factor min(1, (t + 1) / t_warm) of epoch t, counted from 0; it is positive in the first epoch."""
+    """Compute the warm-up factor min(1, (t + 1) / t_warm) of epoch t, counted from 0; it is never zero."""
     return min(1.0, (epoch + 1) / warmup_epochs) if warmup_epochs else 1.0

@@ -1,1 +1,1 @@
-"""What the paper claims, held against what was measured and against the paper itself."""
+"""The paper's claims, judged by the measured results and by the paper itself."""

@@ -1,4 +1,4 @@
-"""What was measured, under the names that the paper's tables use."""
+"""The measured results, under the names that the paper's tables use."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Evidence:
         return self.protocols.get(table, "")
 
     def blocks(self, table: str, ratio: str, rows: Sequence[RowName], *, as_printed: bool = False) -> list[Block]:
-        """Return the blocks with all these rows: those of all seeds first, or as printed those of the paper's seeds."""
+        """Return the blocks with all these rows: those of all seeds first, or with ``as_printed`` the paper's seeds."""
         blocks = [
             block
             for block in self.tables[table].blocks
@@ -143,5 +143,5 @@ class Evidence:
 
 
 def row_of(block: Block, name: RowName) -> Row | None:
-    """Return the first row of a block that the paper's table has under this name; None where there is none."""
+    """Return the first row of a block that the paper's table has under this name, or None."""
     return next((row for row in block.rows if (row.reported, row.reported_variant) == name), None)

@@ -1,4 +1,4 @@
-"""Arithmetic over the paper's numbers, as the file of self-checks writes it; nothing else can be written there."""
+"""Arithmetic over the paper's numbers, the only language of the file of self-checks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 
 class ExpressionError(ValueError):
-    """An expression says what it may not say; the message names it."""
+    """An expression uses what is not allowed; the message names it."""
 
 
 def evaluate(expression: str, names: Mapping[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""The ledger: what the paper says, in words, numbers and statements, against what was measured."""
+"""The ledger: the paper's claims, numbers and statements next to the measured results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which study measures a table of the paper, and how its runs differ from the paper's protocol."""
+"""The study that measures each table of the paper, and how its runs differ from the paper's protocol."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def measured_tables(
 
 
 def absent_tables(config: Config) -> dict[str, str]:
-    """Return why a table of the paper was not measured, where the data set that is trained on is not the paper's."""
+    """Return why tables of the paper were not measured: models were trained on another data set."""
     dataset = config.image_dataset
     if dataset == "pad_ufes_20":
         return {}
@@ -73,7 +73,7 @@ def absent_tables(config: Config) -> dict[str, str]:
 
 
 def protocols(config: Config, tables: Mapping[str, Measured], *, searched: bool) -> dict[str, str]:
-    """Return for each table of the paper, and its search, how the runs differ from its protocol; "" for not at all.
+    """Return how the runs of each table and of its search differ from the paper's protocol; "" where they do not.
 
     ``searched`` tells whether a search is configured.
     """
@@ -130,7 +130,7 @@ def _of_msld(config: Config) -> Iterator[str]:
 
 
 def _of_options(config: Config, methods: Collection[str]) -> Iterator[str]:
-    """Yield options of methods that are neither ours by default nor the paper's."""
+    """Yield options of methods that are neither defaults nor the paper's."""
     for name in (name for name in config.methods if name in methods):
         default = METHODS[name].options().model_dump(mode="json")
         allowed = [default, deep_merge(default, _PAPER_OPTIONS.get(name, {}))]
@@ -140,7 +140,7 @@ def _of_options(config: Config, methods: Collection[str]) -> Iterator[str]:
 
 
 def _differing(ours: Mapping[str, Any], paper: Mapping[str, Any], within: str = "") -> Iterator[str]:
-    """Yield each key whose value differs, one in a mapping by its path, and the value."""
+    """Yield the path and the value of each key whose value differs."""
     for key, value in ours.items():
         named = f"{within} {key.replace('_', ' ')}".strip()
         if key in paper and isinstance(value, Mapping) and isinstance(paper[key], Mapping):

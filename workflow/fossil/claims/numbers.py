@@ -1,4 +1,4 @@
-"""Every number of the paper's tables, against what was measured in the same cell."""
+"""The numbers of the paper's tables, compared with the measured ones of the same cell."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _judge(entry: dict[str, str], evidence: Evidence) -> dict[str, Any]:
 
 
 def _cells(entry: dict[str, str], evidence: Evidence) -> Iterator[dict[str, Any]]:
-    """Yield what was measured under every reading of a row of the paper, the default first."""
+    """Yield the measured values under each reading of a row of the paper, the default first."""
     if entry["table"] == SWEEP:
         yield from _sweep_cells(entry, evidence)
         return
@@ -180,13 +180,13 @@ def _sweep_cells(entry: dict[str, str], evidence: Evidence) -> Iterator[dict[str
 
 
 def reported_options(printed: str) -> dict[str, float | str]:
-    """Read a line such as "min_temp=0.10;schedule=linear", with the names and values that the configuration has."""
+    """Convert a line such as "min_temp=0.10;schedule=linear" to the configuration's keys and values."""
     pairs = (part.partition("=") for part in printed.split(";"))
     return {_OPTIONS[name]: _SCHEDULES[text] if text in _SCHEDULES else float(text) for name, _, text in pairs}
 
 
 def _has_options(candidate: Candidate, search: Search, printed: str) -> bool:
-    """Return whether a candidate has the options of a printed line; what its grid leaves out is configured."""
+    """Return whether a candidate has the options of a reported line; options outside its grid are as configured."""
     for key, wanted in reported_options(printed).items():
         tried = option_at(candidate.options, key)
         if wanted != (option_at(search.configured, key) if tried is None else tried):

@@ -1,4 +1,4 @@
-"""What a claim says across tables and of the search: orders that agree, gaps, options that win."""
+"""Claims across tables and about the search: orders that agree, gaps, options that win."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class RanksAgree(Strict):
         return self._judged(first, second, contradicted=True)
 
     def on_runs(self, evidence: Evidence) -> Answer:
-        """Test what was measured; of the search with the whole study, over all its configured and tuned rows."""
+        """Test the measured results; for the search and the whole study, all configured and tuned rows."""
         for table in self.tables:
             if reason := evidence.why_not(table):
                 return Answer(NOT_RUN, reason)
@@ -93,7 +93,7 @@ class RanksAgree(Strict):
         return Answer(HELD if rho >= self.at_least else DIRECTION if rho > 0 else NOT_HELD, text)
 
     def _in_print(self, means: pd.DataFrame, text: str) -> Answer:
-        """Judge printed means by the least and the largest rho that the order of equal ones allows."""
+        """Judge reported means by the least and the largest rho that the order of ties allows."""
         low, high = (rho_of_orders(means["first"], means["second"], agree=agree) for agree in (False, True))
         verdict = CONSISTENT if low >= self.at_least else CONTRADICTED if high < self.at_least else CANNOT_TELL
         ordered = "" if high - low < _EQUAL else f", {low:.2f} to {high:.2f} as equal means are ordered"
@@ -127,7 +127,7 @@ class SmallerGap(Strict):
         return Answer(verdict, f"{gaps[0]:+.3f} against {gaps[1]:+.3f} in print")
 
     def on_runs(self, evidence: Evidence) -> Answer:
-        """Test what was measured."""
+        """Test the measured results."""
         compared: list[Pairs] = []
         for table, ratio, row, other in self._places():
             if reason := evidence.why_not(table):
@@ -174,7 +174,7 @@ class OptionPreferred(Strict):
         return [SWEEP]
 
     def on_paper(self, paper: Paper) -> Answer:
-        """Test the best line of the paper's table, which prints the best three of each method."""
+        """Test the best line of the paper's table, which reports the best three of each method."""
         lines = [variant for method, variant in paper.rows(SWEEP, "", "auc") if method == self.method]
         best = reported_options(lines[0]).get(self.option) if lines else None
         if best is None:
@@ -213,7 +213,7 @@ class StageWiseMatches(Strict):
         return [SWEEP]
 
     def on_paper(self, paper: Paper) -> Answer:
-        """Return no verdict: the number of the stage-wise variant stands in the paper's text alone, not in a table."""
+        """Return no verdict: only the paper's text has the number of the stage-wise variant."""
         return Answer(CANNOT_TELL, "")
 
     def on_runs(self, evidence: Evidence) -> Answer:
@@ -232,7 +232,7 @@ class StageWiseMatches(Strict):
 
 
 def rho_of_orders(first: ArrayLike, second: ArrayLike, *, agree: bool) -> float:
-    """Spearman's rho where equal values are ordered so that it is largest (``agree``) or least; shape (n,) each."""
+    """Compute Spearman's rho with ties ordered so that it is largest (``agree``) or least; shape (n,) each."""
     one, other = np.asarray(first), np.asarray(second)
     sign, place = 1 if agree else -1, np.arange(len(one))
     ranks = np.argsort(np.lexsort((place, sign * other, one)))

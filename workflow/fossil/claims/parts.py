@@ -1,4 +1,4 @@
-"""What a claim says of tables, as tests that can be put to the paper's own numbers and to measured runs."""
+"""Claims about one table, as tests of the paper's numbers and of measured runs."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class _TablePart(Strict):
         return METRICS[self.metric].lower_is_better
 
     def named(self) -> list[RowName]:
-        """Return every row that the part is about, its own first."""
+        """Return every row that the part is about, the row under test first."""
         return [row_name(self.row)]
 
     def on_tables(self) -> list[str]:
@@ -77,10 +77,10 @@ class _TablePart(Strict):
         cells = [paper.cell(self.table, self.ratio, self.metric, name) for name in self.named()]
         if not all(cells):
             return Answer(CANNOT_TELL, "")
-        return self._printed(dict(zip(self.named(), filter(None, cells), strict=True)), paper)
+        return self._reported(dict(zip(self.named(), filter(None, cells), strict=True)), paper)
 
     def on_runs(self, evidence: Evidence) -> Answer:
-        """Test what was measured."""
+        """Test the measured results."""
         if reason := evidence.why_not(self.table):
             return Answer(NOT_RUN, reason)
         blocks = evidence.blocks(self.table, self.ratio, self.named())
@@ -90,7 +90,7 @@ class _TablePart(Strict):
         rows = [row for one in self.named() if (row := row_of(blocks[0], one))]
         return self._measured(evidence, blocks[0], rows)
 
-    def _printed(self, cells: dict[RowName, ReportedMean], paper: Paper) -> Answer:
+    def _reported(self, cells: dict[RowName, ReportedMean], paper: Paper) -> Answer:
         raise NotImplementedError
 
     def _measured(self, evidence: Evidence, block: Block, rows: list[Row]) -> Answer:
@@ -99,7 +99,7 @@ class _TablePart(Strict):
     def _pairs(self, evidence: Evidence, block: Block, rows: list[Row]) -> list[Pairs]:
         return [evidence.pairs(self.table, block, rows[0], other, self.measured_metric) for other in rows[1:]]
 
-    def _printed_at(self) -> str:
+    def _reported_at(self) -> str:
         return place(self.metric, self.ratio)
 
     def _measured_at(self) -> str:
@@ -139,9 +139,9 @@ class Better(_AgainstOthers):
     p_below: float | None = None
     by: list[Literal["wilcoxon", "permutation"]] = Field([])
 
-    def _printed(self, cells: dict[RowName, ReportedMean], paper: Paper) -> Answer:
+    def _reported(self, cells: dict[RowName, ReportedMean], paper: Paper) -> Answer:
         (name_of_row, row), *others = cells.items()
-        at, level = self._printed_at(), self.p_below or PAPER_LEVEL
+        at, level = self._reported_at(), self.p_below or PAPER_LEVEL
         losing = [f"{label(name)} {cell.mean:g}" for name, cell in others if self._better(cell.mean - row.mean)]
         if losing:
             return Answer(CONTRADICTED, f"{at}: {label(name_of_row)} {row.mean:g}, {', '.join(losing)}")
@@ -178,7 +178,7 @@ class Better(_AgainstOthers):
         return Answer(verdict, text)
 
     def _remark(self, rows: list[Row], pairs: list[Pairs], ps: list[float], level: float) -> str:
-        """Return which rows are not beaten, or not beyond chance, or how small every p is."""
+        """Return the rows that are not beaten or not beyond chance, or the largest p."""
         every = list(zip(rows, pairs, ps, strict=True))
         lacking = "".join(dict.fromkeys(runs_text(pair) for pair in pairs))
         if ahead := [(row, p) for row, pair, p in every if not self._better(pair.estimate)]:
@@ -193,12 +193,12 @@ class NotWorse(_AgainstOthers):
 
     kind: Literal["not_worse"]
 
-    def _printed(self, cells: dict[RowName, ReportedMean], paper: Paper) -> Answer:
+    def _reported(self, cells: dict[RowName, ReportedMean], paper: Paper) -> Answer:
         row, *others = cells.values()
         lost = [abs(row.mean - cell.mean) for cell in others if self._better(cell.mean - row.mean)]
         worst = max(lost, default=0.0)
         verdict = CONTRADICTED if worst > _HARM + 1e-9 else CONSISTENT
-        return Answer(verdict, f"{self._printed_at()}: loses {worst:.3f}" if lost else "")
+        return Answer(verdict, f"{self._reported_at()}: loses {worst:.3f}" if lost else "")
 
     def _measured(self, evidence: Evidence, block: Block, rows: list[Row]) -> Answer:
         pairs = self._pairs(evidence, block, rows)
@@ -221,12 +221,12 @@ class Difference(_TablePart):
     def named(self) -> list[RowName]:
         return [row_name(self.row), row_name(self.minus)]
 
-    def _printed(self, cells: dict[RowName, ReportedMean], paper: Paper) -> Answer:
+    def _reported(self, cells: dict[RowName, ReportedMean], paper: Paper) -> Answer:
         row, other = cells.values()
         difference = row.mean - other.mean
         # Each of the two is rounded by half a unit.
         verdict = CONSISTENT if abs(difference - self.amount) <= row.unit + 1e-9 else CONTRADICTED
-        return Answer(verdict, f"{self._printed_at()}: {difference:+.3f} in print")
+        return Answer(verdict, f"{self._reported_at()}: {difference:+.3f} in print")
 
     def _measured(self, evidence: Evidence, block: Block, rows: list[Row]) -> Answer:
         (pair,) = self._pairs(evidence, block, rows)
@@ -244,10 +244,10 @@ class Insignificant(_AgainstOthers):
 
     kind: Literal["insignificant"]
     p_above: float
-    printed_p: str
+    reported_p: str
 
-    def _printed(self, cells: dict[RowName, ReportedMean], paper: Paper) -> Answer:
-        ps = {name: paper.cell(self.table, self.ratio, self.printed_p, name) for name in self.named()[1:]}
+    def _reported(self, cells: dict[RowName, ReportedMean], paper: Paper) -> Answer:
+        ps = {name: paper.cell(self.table, self.ratio, self.reported_p, name) for name in self.named()[1:]}
         below = [f"{label(name)} p = {cell.mean:g}" for name, cell in ps.items() if cell and cell.mean <= self.p_above]
         told = CONSISTENT if all(ps.values()) else CANNOT_TELL
         return Answer(CONTRADICTED if below else told, ", ".join(below))
@@ -275,12 +275,12 @@ class Spread(_AgainstOthers):
     kind: Literal["spread"]
     most: bool = False
 
-    def _printed(self, cells: dict[RowName, ReportedMean], paper: Paper) -> Answer:
+    def _reported(self, cells: dict[RowName, ReportedMean], paper: Paper) -> Answer:
         (name, row), *others = cells.items()
         if any(np.isnan(cell.std) for cell in cells.values()):
             return Answer(CANNOT_TELL, "")
         sign = -1 if self.most else 1
-        at = f"{self._printed_at()}: {label(name)} SD {row.std:g}"
+        at = f"{self._reported_at()}: {label(name)} SD {row.std:g}"
         losing = [f"{label(one)} SD {cell.std:g}" for one, cell in others if sign * (cell.std - row.std) < 0]
         if losing:
             return Answer(CONTRADICTED, f"{at}, {', '.join(losing)}")
@@ -312,7 +312,7 @@ class EveryRun(_TablePart):
     def named(self) -> list[RowName]:
         return [row_name(self.row), row_name(self.than)]
 
-    def _printed(self, cells: dict[RowName, ReportedMean], paper: Paper) -> Answer:
+    def _reported(self, cells: dict[RowName, ReportedMean], paper: Paper) -> Answer:
         return Answer(CANNOT_TELL, "")
 
     def _measured(self, evidence: Evidence, block: Block, rows: list[Row]) -> Answer:
@@ -327,7 +327,7 @@ class EveryRun(_TablePart):
 
 
 def spread_p(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
-    """Two-sided p of equal deviations of paired values (Pitman 1939, Morgan 1939), shape (n,) each; NaN below n = 3."""
+    """Compute the two-sided p of equal deviations of paired values (Pitman 1939, Morgan 1939); NaN below n = 3."""
     sums, differences = first + second, first - second
     if len(first) < 3 or np.ptp(sums) == 0 or np.ptp(differences) == 0:
         return float("nan")

@@ -38,19 +38,19 @@ class ReportedMean:
 
 
 def read_reported(path: Path) -> pd.DataFrame:
-    """Read the paper's numbers as the text that it prints; "" for what it leaves out."""
+    """Read the paper's numbers as text; "" for what it leaves out."""
     return pd.read_csv(path, dtype=str, keep_default_na=False)
 
 
 def read_reported_text(path: Path, *, place: str) -> dict[str, str]:
-    """Read what the paper prints at one place outside its tables of results: by quantity, as text."""
+    """Read the numbers that the paper reports at one place outside its tables of results, as text by quantity."""
     reported = read_reported(path)
     at_place = reported[reported["place"] == place]
     return dict(zip(at_place["quantity"], at_place["value"], strict=True))
 
 
 def reported_number(text: str) -> float:
-    """Convert a printed number; "<0.001" is its bound, and "" NaN."""
+    """Convert a reported number to a float; "<0.001" becomes its bound, and "" NaN."""
     return float(text.lstrip("<")) if text else float("nan")
 
 
@@ -81,7 +81,7 @@ class Paper:
         }
 
     def rows(self, table: str, ratio: str, metric: str) -> dict[RowName, ReportedMean]:
-        """Return every row of a table that prints a metric, in the order of the paper."""
+        """Return every row of a table that reports a metric, in the paper's order."""
         return {(key[3], key[4]): cell for key, cell in self.cells.items() if key[:3] == (table, ratio, metric)}
 
     def cell(self, table: str, ratio: str, metric: str, row: RowName) -> ReportedMean | None:

@@ -1,4 +1,4 @@
-"""The paper against itself: each row of the file of self-checks, put to the paper's own numbers."""
+"""Consistency of the paper with itself: each row of the file of self-checks, tested on the paper's numbers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Note(Strict):
 
 
 class Check(Strict):
-    """What must hold among the paper's numbers; the file of self-checks explains each key."""
+    """A condition on the paper's numbers; the file of self-checks explains each key."""
 
     id: str
     line: int | str
@@ -135,7 +135,7 @@ def _findings(
 
 
 def _rows(check: Check, entry: Mapping[str, Any], paper: Paper) -> list[RowKey]:
-    """Select the rows of the entry's tables that print every metric that they must have, in the paper's order."""
+    """Return the rows of the entry's tables that report every required metric, in the paper's order."""
     tables = entry.get("table", [])
     tables = [tables] if isinstance(tables, str) else tables
     keys = dict.fromkeys(
@@ -158,7 +158,7 @@ def _names(
     paper: Paper,
     quantities: Mapping[tuple[str, str], str],
 ) -> dict[str, Any]:
-    """Collect what expressions and texts of a check may name."""
+    """Collect the values that expressions and texts of a check may name."""
     names: dict[str, Any] = {
         "paper_level": PAPER_LEVEL,
         **entry,
@@ -198,7 +198,7 @@ def _reference(reference: Sequence[str], names: Mapping[str, Any]) -> list[str]:
 def _number(
     reference: Sequence[str], metrics: Sequence[str], paper: Paper, quantities: Mapping[tuple[str, str], str]
 ) -> Any:
-    """Find a number of the paper's text or a mean of its tables, NaN where there is none; without a metric an array."""
+    """Return a number of the paper's text or a mean of its tables, NaN if missing; without a metric an array."""
     if len(reference) == 2:
         return float(quantities[reference[0], reference[1]])
     *key, metric = reference if len(reference) == 5 else (*reference, "")
@@ -227,7 +227,7 @@ def _of_row(names: Mapping[str, Any], row: int) -> dict[str, Any]:
 
 
 class _Lists(Formatter):
-    """Formats arrays and lists element by element, with commas."""
+    """A formatter of arrays and lists: element by element, with commas."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
         if isinstance(value, np.ndarray | list):

@@ -35,13 +35,13 @@ class Answer:
 
 
 def worst(answers: Sequence[Answer]) -> Answer:
-    """Combine the answers to all parts of a claim: the claim holds as far as its weakest part does."""
+    """Combine the answers to all parts of a claim; its weakest part decides."""
     verdict = min((answer.verdict for answer in answers), key=_WORST_FIRST.index)
     return Answer(verdict, "; ".join(dict.fromkeys(answer.text for answer in answers)))
 
 
 def reported_worst(answers: Sequence[Answer]) -> Answer:
-    """Combine the answers that the paper's own tables give: contradicted if any part is."""
+    """Combine the answers of the paper's own tables: contradicted if any part is."""
     verdicts = {answer.verdict for answer in answers}
     verdict = next(v for v in (CONTRADICTED, CANNOT_TELL, CONSISTENT) if v in verdicts)
     return Answer(verdict, "; ".join(dict.fromkeys(answer.text for answer in answers if answer.text)))

@@ -1,4 +1,4 @@
-"""Combinations that cannot work: each check gives one line a problem, which names the key."""
+"""Combinations that cannot work; each check returns one line per problem, which names the key."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def scenario_problems(study: SyntheticStudy) -> list[str]:
 
 
 def grid_problems(study: SyntheticStudy, fossil: FossilOptions) -> list[str]:
-    """Check that no level stands twice, and that the configured FOSSIL can be what effects are measured from."""
+    """Check that no level is repeated, and that the configured FOSSIL can be the base of the effects."""
     problems = [
         f"synthetic.sensitivity.{key}: {values} names one twice"
         for key, values in study.sensitivity.model_dump().items()
@@ -76,7 +76,7 @@ def grid_problems(study: SyntheticStudy, fossil: FossilOptions) -> list[str]:
 
 
 def study_problems(key: str, study: SyntheticStudy | ImageStudy) -> list[str]:
-    """Check that methods are known, the reference is among them, and nothing stands twice."""
+    """Check that methods are known, the reference is among them, and nothing is repeated."""
     problems = []
     unknown = [name for name in study.methods if name not in METHODS]
     if unknown:
@@ -93,7 +93,7 @@ def study_problems(key: str, study: SyntheticStudy | ImageStudy) -> list[str]:
 
 
 def dataset_problems(datasets: Datasets, study: ImageStudy) -> list[str]:
-    """Check that the image study's data set is there and that it is clear which one it is."""
+    """Check that the image study's data set is available and unambiguous."""
     if study.dataset == "phantom_external":
         return ["images.dataset: phantom_external is what models are tried on, and not trained on; take phantom"]
     found = datasets.available()
@@ -111,7 +111,7 @@ def dataset_problems(datasets: Datasets, study: ImageStudy) -> list[str]:
 
 
 def external_problems(config: Config) -> list[str]:
-    """Check that what models are tried or trained on elsewhere is another data set, and fit to be trained on."""
+    """Check that the external data set is another one, and that models can be trained on it if asked."""
     external = config.external_dataset
     if config.images.refit and external is None:
         return ["images.refit: there is no external data set; name datasets.msld_v2.root, or set it to false"]
@@ -158,7 +158,7 @@ def alpha_problems(key: str, study: SyntheticStudy | ImageStudy, folds: int, sta
 
 
 def _compares_variants(study: SyntheticStudy | ImageStudy) -> bool:
-    """Tell whether a study compares more than the configured methods."""
+    """Return whether a study compares more than the configured methods."""
     if isinstance(study, SyntheticStudy):
         return any(not name.startswith("synthetic-") for name in study.studies)
     tunable = {*study.tuning.grids, *REPORTED_OPTIONS}
@@ -166,5 +166,5 @@ def _compares_variants(study: SyntheticStudy | ImageStudy) -> bool:
 
 
 def unknown_method(names: list[str]) -> str:
-    """Tell which methods are unknown, and which are known."""
+    """Return a message that names the unknown and the known methods."""
     return f"unknown method {', '.join(names)}; known: {', '.join(METHODS)}"

@@ -1,4 +1,4 @@
-"""The image data sets: their keys, and all that the workflow must know of each.
+"""The image data sets: their keys, and what the workflow must know of each.
 
 A new data set is a subclass of :class:`ImageDataset`, a field in :class:`Datasets`, and a reader in ``fossil.data``.
 """
@@ -17,7 +17,7 @@ DatasetName = Literal["phantom", "phantom_external", "pad_ufes_20", "msld_v2", "
 
 
 class ImageDataset(Strict):
-    """What every image data set tells the workflow.
+    """Keys and facts that every image data set has.
 
     Attributes
     ----------
@@ -42,38 +42,38 @@ class ImageDataset(Strict):
 
     @property
     def is_available(self) -> bool:
-        """Whether the configuration names its folder or asks for its download."""
+        """Return whether the configuration names its folder or asks for its download."""
         return self.local_folder is not None or bool(getattr(self, "download", False))
 
     @property
     def own_path(self) -> Path | None:
-        """The user's folder or file that the configuration names; None where the images are drawn or downloaded."""
+        """Return the user's folder or file; None where the images are drawn or downloaded."""
         root: Path | None = getattr(self, "root", None)
         return None if root is None else root.expanduser()
 
     @property
     def local_folder(self) -> Path | None:
-        """The user's folder, which is only read."""
+        """Return the user's folder, which is only read."""
         return self.own_path
 
     @property
     def metadata_file(self) -> str | None:
-        """Name of the file in its folder that lists the images."""
+        """Return the name of the file in its folder that lists the images."""
         return self.metadata_name
 
     @property
     def has_split(self) -> bool:
-        """Whether a column of the data set takes the place of folds."""
+        """Return whether a column of the data set replaces folds."""
         return False
 
     @property
     def description(self) -> str:
-        """The data set and its positive classes: the start of the caption of its table."""
+        """Return the data set and its positive classes, for the start of a caption."""
         return f"{self.label}, positive: {', '.join(self.reader_options['positive'])}"
 
     @property
     def reader_options(self) -> dict[str, Any]:
-        """Options of the reader: all keys but those that say where the files come from."""
+        """Return the reader's options: all keys except the files' source."""
         return self.model_dump(mode="json", exclude={"root", "download", "mirror", "sha256"})
 
     def expected_counts(self) -> tuple[float, float]:
@@ -126,7 +126,7 @@ class PhantomDataset(ImageDataset):
 
 
 class ExternalPhantomDataset(PhantomDataset):
-    """A second phantom of another look, which models that were trained on the first are tried on."""
+    """A second phantom with another look, for external validation of models trained on the first."""
 
     label = "Phantom data of another look (drawn by the pipeline, no patients)"
     is_external = True
@@ -211,7 +211,7 @@ class MsldV2Dataset(ImageDataset):
 
     @property
     def reader_options(self) -> dict[str, Any]:
-        """Options of the reader; those of the other construction have their defaults, since they change nothing."""
+        """Return the reader's options; unused ones of the other construction have their defaults."""
         unused = {"originals": ("paper_positive", "paper_negative"), "paper": ("imbalance_ratio",)}[self.construction]
         return super().reader_options | {name: type(self).model_fields[name].default for name in unused}
 
@@ -282,7 +282,7 @@ class CustomDataset(ImageDataset):
 
 
 class Datasets(Strict):
-    """Image data sets. images.dataset says which one the image study takes."""
+    """Image data sets; images.dataset chooses the one of the image study."""
 
     phantom: PhantomDataset = PhantomDataset()
     phantom_external: ExternalPhantomDataset = ExternalPhantomDataset()

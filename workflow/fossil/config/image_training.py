@@ -1,4 +1,4 @@
-"""How models of images are trained."""
+"""Settings of training on images."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ AugmentationPolicy = Literal["none", "flips", "weak", "strong"]
 
 
 class Augmentation(Strict):
-    """How training images are changed, anew in each epoch."""
+    """Random changes of training images, drawn again in each epoch."""
 
     originals: AugmentationPolicy = Field(
         "flips",
@@ -35,7 +35,7 @@ class Augmentation(Strict):
 
 
 class ImageTraining(Strict):
-    """How the image study trains."""
+    """Training of the image study."""
 
     backbone: str = Field("test_byobnet", description="Any timm model, e.g. convnext_tiny.fb_in1k.")
     size: Annotated[int, Field(ge=32)] = Field(64, description="Height and width of the decoded images in pixels.")

@@ -1,4 +1,4 @@
-"""Configuration of what may be published with a version of the results."""
+"""Configuration of the files that a published version may hold."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fossil.config.strict import Strict
 
 
 class Publishing(Strict):
-    """What may be published; no result depends on it."""
+    """Files that may be published; no result depends on them."""
 
     allow_uncommitted: bool = Field(
         False,

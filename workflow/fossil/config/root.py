@@ -63,19 +63,19 @@ class Config(Strict):
         return self
 
     def method_settings(self, name: str, overrides: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Resolve a method: where its class is, and every option; overrides are laid over what is configured."""
+        """Return a method's class and every option; overrides replace configured options."""
         entry = METHODS[name]
         options = entry.options.model_validate(deep_merge(self.methods.get(name, {}), overrides or {}))
         return {"target": entry.target, "options": options.model_dump(mode="json")}
 
     @property
     def image_dataset(self) -> str:
-        """Name of the data set of the image study."""
+        """Return the name of the data set of the image study."""
         return self.images.dataset or next(iter(self.datasets.photographs()), "phantom")
 
     @property
     def external_dataset(self) -> str | None:
-        """Name of the data set that models of the image study are tried on without having seen it, if there is one."""
+        """Return the name of the external data set that models of the image study are tested on, or None."""
         if "msld_v2" in self.datasets.available() and self.image_dataset != "msld_v2":
             return "msld_v2"
         drawn = self.image_dataset == "phantom" and (self.images.transfer or self.images.refit)
@@ -83,10 +83,10 @@ class Config(Strict):
 
     @property
     def image_folds(self) -> int:
-        """Number of divisions of the image study's data set; a split column of one's own gives one."""
+        """Return the number of folds of the image study's data set; a split column counts as one."""
         return 1 if self.datasets[self.image_dataset].has_split else self.images.folds
 
     @property
     def trial_folds(self) -> int:
-        """Number of folds on which candidates are tried."""
+        """Return the number of folds on which candidates are tried."""
         return min(self.images.tuning.folds, self.image_folds)

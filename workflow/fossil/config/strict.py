@@ -1,4 +1,4 @@
-"""Models that refuse what they do not know, and what they say then."""
+"""Models that reject unknown keys, and their error messages."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class ConfigError(ValueError):
 
 
 class Strict(BaseModel):
-    """A model that refuses unknown keys and silent conversions of type."""
+    """A model that rejects unknown keys and silent conversions of type."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 def read_typed(value: Any) -> Any:
-    """Read the strings in a value as YAML: what Snakemake's ``--config`` gets inside a mapping stays strings."""
+    """Read the strings in a value as YAML; Snakemake's ``--config`` leaves values inside a mapping as strings."""
     if isinstance(value, Mapping):
         return {key: read_typed(inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -45,13 +45,13 @@ def read_typed(value: Any) -> Any:
 
 
 def deep_merge(values: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Lay a mapping over another one, key by key, also within the mappings that both hold."""
+    """Merge two mappings key by key, nested ones too; overrides win."""
     inner = {k: deep_merge(values.get(k) or {}, v) if isinstance(v, Mapping) else v for k, v in overrides.items()}
     return {**values, **inner}
 
 
 def explain(error: ValidationError) -> list[str]:
-    """Say each problem in one line: the key, what was expected and what was found."""
+    """Format each problem in one line: the key, what was expected and what was found."""
     return [_explain(problem) for problem in error.errors()]
 
 

@@ -1,4 +1,4 @@
-"""The synthetic study and the image study: what is trained, on what and how often."""
+"""The synthetic study and the image study: methods, data, and numbers of trainings."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class SyntheticStudy(Strict):
 
     @property
     def headline(self) -> str:
-        """Name of the first scenario."""
+        """Return the name of the first scenario."""
         return next(iter(self.scenarios))
 
 

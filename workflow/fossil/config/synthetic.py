@@ -1,4 +1,4 @@
-"""The synthetic problems and how models are trained on them."""
+"""The synthetic problems, and training on them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class SyntheticAugmentation(Strict):
 
 
 class SyntheticTraining(Strict):
-    """How the synthetic study trains its multilayer perceptrons."""
+    """Training of the synthetic study's multilayer perceptrons."""
 
     hidden: list[PositiveInt] = Field([64, 64], description="Width of each hidden layer.", min_length=1)
     epochs: PositiveInt = Field(50, description="Epochs.")

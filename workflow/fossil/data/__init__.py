@@ -1,1 +1,1 @@
-"""Data sets: what is downloaded, drawn or generated, and how it is divided."""
+"""Data sets, downloaded, drawn or generated, and their divisions."""

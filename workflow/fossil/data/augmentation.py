@@ -26,7 +26,7 @@ _COPIES_BATCH = 64
 
 @dataclass(frozen=True)
 class Policy:
-    """How far an image may be changed; every number is drawn uniformly between plus and minus.
+    """Limits of the changes of an image; each number is drawn uniformly between plus and minus its limit.
 
     Rotation in degrees; brightness, contrast and saturation as shares of 1; hue in radians. Flips have a chance of 1/2
     each.
@@ -58,11 +58,11 @@ class AugmentationParameters:
         return AugmentationParameters(self.draws[rows])
 
     def flip(self, column: int) -> Tensor:
-        """Decide whether each row is flipped."""
+        """Return whether each row is flipped."""
         return self.draws[:, column] < 0.5
 
     def centred(self, column: int, width: float) -> Tensor:
-        """Spread each row's number over [-width, width)."""
+        """Scale each row's number to [-width, width)."""
         return (2 * self.draws[:, column] - 1) * width
 
 
@@ -101,7 +101,7 @@ def draw_parameters(
 
 
 def augment(images: Tensor, is_augmented: Tensor, parameters: AugmentationParameters, policies: Augmentation) -> Tensor:
-    """Change originals by one policy and augmented copies by another.
+    """Augment originals by one policy and augmented copies by another.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def augment(images: Tensor, is_augmented: Tensor, parameters: AugmentationParame
 def augment_places(
     images: Tensor, originals: Tensor, copies: Tensor, parameters: AugmentationParameters, policies: Augmentation
 ) -> Tensor:
-    """Change images as ``augment`` does, without looking for the two kinds, which would wait for a GPU.
+    """Augment images as ``augment`` does, given the places of both kinds; finding them would wait for a GPU.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def augment_places(
 
 
 def augment_copies(images: NDArray[np.uint8], image_ids: Sequence[str]) -> NDArray[np.uint8]:
-    """Change decoded originals weakly, each as the name of its copy says, shape (n, height, width, 3)."""
+    """Augment decoded originals weakly, each by the name of its copy, shape (n, height, width, 3)."""
     device = torch.device("cpu")
     parameters = draw_parameters(
         image_keys(image_ids), np.zeros(len(image_ids), np.int64), seed=0, epoch=0, device=device

@@ -19,7 +19,7 @@ _KEY = "datasets.custom"
 
 
 class Options(Strict):
-    """The file in the data set's folder, its columns, and which classes are positive."""
+    """The file in the data set's folder, its columns, and the positive classes."""
 
     table: str
     image_column: str

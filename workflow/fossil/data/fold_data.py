@@ -1,4 +1,4 @@
-"""What a training job reads: a data set as one fold sees it."""
+"""The data that a training job reads: a data set, divided by one fold."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class FoldData:
-    """A data set as one fold sees it.
+    """A data set, divided by one fold.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class FoldData:
     images: NDArray[np.uint8]
 
     def positions(self, role: str) -> NDArray[np.int64]:
-        """Positions of a role's images."""
+        """Return the positions of a role's images."""
         return np.flatnonzero(self.table["role"] == role)
 
 

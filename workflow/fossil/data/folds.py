@@ -1,4 +1,4 @@
-"""Cross-validation folds that divide neither a patient nor pictures that are the same."""
+"""Cross-validation folds that divide neither a patient nor identical pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decode photographs into one array of square RGB images, which is written image by image."""
+"""Decoding of photographs into one array of square RGB images, written image by image."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class _Properties:
 
     @property
     def appearance(self) -> Hashable:
-        """A key that photographs of the same pixels share, and others seldom."""
+        """Return a key that photographs of the same pixels share, and others seldom."""
         return self.width, self.height, self.hash
 
 
@@ -167,7 +167,7 @@ def _group(keys: Iterable[tuple[int, Hashable]]) -> list[list[int]]:
 
 
 def _find_sources(manifest: pd.DataFrame) -> NDArray[np.int64]:
-    """Find the row whose file gives each row its pixels: an original itself, or an augmented copy's original."""
+    """Return the row whose file has each row's pixels: the original itself, or that of an augmented copy."""
     copied = manifest["is_augmented"].to_numpy(dtype=bool)
     rows = {name: row for row, name in enumerate(manifest["image_id"]) if not copied[row]}
     names = manifest["source_id"].where(copied, manifest["image_id"])

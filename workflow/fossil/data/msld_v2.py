@@ -31,7 +31,7 @@ _CLASSES = sorted(CLASS_OF_PREFIX.values())
 
 
 class Options(Strict):
-    """Which classes are positive, and which images are taken: the keys of the same names of the configuration."""
+    """Positive classes and selected images: the configuration's keys of the same names."""
 
     positive: list[str] = Field(min_length=1)
     construction: Literal["originals", "paper"]
@@ -218,7 +218,7 @@ def _named(names: Iterable[str]) -> dict[str, Any]:
 
 
 def _warn(root: Path, facts: dict[str, Any]) -> None:
-    """Log what may surprise."""
+    """Log surprising facts."""
     if facts["absent_classes"]:
         logger.warning("%s: no image of %s", root, ", ".join(facts["absent_classes"]))
     images = sum(count["images"] for count in facts["found"].values())

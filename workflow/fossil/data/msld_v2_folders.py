@@ -1,4 +1,4 @@
-"""Read a folder of MSLD v2.0: class, patient, fold and split of each photograph, from the paths alone.
+"""The folders of MSLD v2.0: class, patient, fold and split of each photograph, from the paths alone.
 
 The data set unpacks to ``Original Images/Original Images/FOLDS/fold1/Train/Monkeypox/MKP_01_01.jpg`` and, for augmented
 copies, ``Augmented Images/Augmented Images/FOLDS_AUG/fold1_AUG/Train/Monkeypox/MKP_01_01_1.jpg``. Versions of it differ
@@ -116,7 +116,7 @@ def _row(path: PurePosixPath, place: _Place, name: re.Match[str]) -> tuple[str |
 
 
 def _read_place(folder: PurePosixPath) -> _Place | None:
-    """Read a folder's path; None where it is no class's or where an unknown folder stands below a known one."""
+    """Read a folder's path; None where it names no class, or where an unknown folder is below a known one."""
     *above, last = [re.sub("[^a-z0-9]", "", part.casefold()) for part in folder.parts] or [""]
     if last not in _CLASSES:
         return None

@@ -21,7 +21,7 @@ _KEY = "datasets.pad_ufes_20"
 
 
 class Options(Strict):
-    """Which diagnoses are positive, and whether rows may lack their image."""
+    """Positive diagnoses, and whether rows may lack their image."""
 
     positive: list[str] = Field(min_length=1)
     allow_missing: bool

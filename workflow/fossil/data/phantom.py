@@ -96,7 +96,7 @@ def draw_phantom(options: PhantomDataset, *, metadata: Path, images: Path, threa
 
 
 def score_true_difficulty(severity: Floats, *, malignant: NDArray[np.bool_], clarity: Floats) -> NDArray[np.float64]:
-    """Compute the probability of the wrong class in the eyes of an observer who knows how the images are drawn.
+    """Compute the probability of the wrong class for an observer who knows how the images are drawn.
 
     The severities are Beta(a, b) for malignant and Beta(b, a) for benign lesions, so that the log-odds of malignancy
     under equal priors are (a - b) logit(severity). Equal priors make this a property of the image and not of the
@@ -156,7 +156,7 @@ def _draw_severity(rng: np.random.Generator, malignant: NDArray[np.bool_]) -> ND
 def _plan_scenes(
     rng: np.random.Generator, severity: NDArray[np.float64], *, patient: NDArray[np.int64], shift: float
 ) -> Scenes:
-    """Draw what each image is to show; the images of a patient share skin and light.
+    """Draw the content of each image; the images of a patient share skin and light.
 
     The mean of an image's four signs is its severity, but for the few signs that would leave [0, 1]. What a shift
     changes is skin, light and camera, and never the signs.
@@ -183,7 +183,7 @@ def _towards_one(values: Floats, share: float) -> Floats:
 
 @contextmanager
 def _atomic_folder(path: Path, *, cleared: Path) -> Iterator[Path]:
-    """Yield a temporary folder that takes the final name when the block succeeds; the file ``cleared`` goes before."""
+    """Yield a temporary folder that gets the final name when the block succeeds, after deletion of ``cleared``."""
     temporary = path.with_name(f".{path.name}.partial")
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)

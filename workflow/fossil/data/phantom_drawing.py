@@ -1,4 +1,4 @@
-"""Pixels of the phantom data set: from what an image is to show to what it shows.
+"""Pixels of the phantom data set, from the content of each image.
 
 Lengths are in half-widths of the image, so that an image looks the same at every size. Colours follow the
 Beer-Lambert law: pigment and hair have an optical density per channel, and light passes with exp(-density). Arrays of
@@ -36,7 +36,7 @@ _HARMONICS = np.arange(1, 13)
 
 @dataclass(frozen=True)
 class Scenes:
-    """What the images show: one row per image, with all random numbers but those of shapes and textures.
+    """Contents of the images: one row per image, with all random numbers but those of shapes and textures.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Scenes:
 
 
 def draw_images(rng: np.random.Generator, scenes: Scenes, *, size: int) -> tuple[NDArray[np.uint8], Values]:
-    """Draw images.
+    """Draw the images of some scenes.
 
     Returns
     -------

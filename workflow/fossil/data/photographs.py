@@ -1,4 +1,4 @@
-"""One photograph: from a file to the pixels of a square RGB image."""
+"""Decoding of one photograph to the pixels of a square RGB image."""
 
 from __future__ import annotations
 

@@ -31,12 +31,12 @@ class Split:
 
     @property
     def is_augmented(self) -> NDArray[np.bool_]:
-        """Whether a sample is an augmented copy, shape (n,)."""
+        """Return whether each sample is an augmented copy, shape (n,)."""
         return np.zeros(len(self.targets), dtype=bool) if self.source is None else self.source >= 0
 
     @property
     def class_counts(self) -> list[int]:
-        """Number of originals of class 0 and of class 1."""
+        """Count the originals of class 0 and of class 1."""
         originals = self.targets[~self.is_augmented]
         return [int((originals == label).sum()) for label in (0, 1)]
 

@@ -18,7 +18,7 @@ def seeded_order(names: Iterable[str], seed: int) -> list[str]:
 
 
 def thin_by_patient(images: pd.DataFrame, *, most: float, seed: int) -> pd.DataFrame:
-    """Keep whole patients, in the seeded order, while their images are no more than asked for.
+    """Select whole patients, in the seeded order, up to the wanted number of images.
 
     It ends before the first patient who would pass that number, so a larger number keeps the same patients and more.
     The first patient is always kept.
@@ -42,7 +42,7 @@ def thin_by_patient(images: pd.DataFrame, *, most: float, seed: int) -> pd.DataF
 
 
 def draw_with_copies(images: pd.DataFrame, *, count: int, seed: int) -> pd.DataFrame:
-    """Take originals, and copies of them where there are too few.
+    """Draw originals, and copies of them where originals are too few.
 
     Originals are taken by patient, in the seeded order; the last patient may be cut. Copies are spread over all
     originals, so that two of them differ by one copy at most; the seeded order says which have one more.

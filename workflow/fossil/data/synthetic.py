@@ -15,7 +15,7 @@ from fossil.data.splits import Split, SyntheticData
 def make_synthetic(
     scenario: SyntheticScenario, *, seed: int, augmentation: SyntheticAugmentation | None = None
 ) -> SyntheticData:
-    """Generate and split a problem (paper, Sec. 5 and App. B.1); the seed makes the data, both splits and the copies.
+    """Generate and split a problem (paper, Sec. 5 and App. B.1); the seed decides data, splits and copies.
 
     The test split is cut off first and the validation split from the rest, both stratified. Inputs are standardised
     with mean and deviation of the training split. Augmented copies come after the originals, which are the same with

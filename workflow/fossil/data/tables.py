@@ -1,4 +1,4 @@
-"""Reading tables that people wrote."""
+"""Tables that people wrote."""
 
 from __future__ import annotations
 

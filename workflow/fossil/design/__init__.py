@@ -1,1 +1,1 @@
-"""What is trained and compared."""
+"""The design of the experiments: trainings and comparisons."""

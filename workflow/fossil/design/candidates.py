@@ -20,7 +20,7 @@ STAGE_WISE = "stage-wise"
 
 
 def candidates(config: Config, method: str) -> list[Candidate]:
-    """Name the candidates of a method, in the order of its grid; none for a method without one."""
+    """Return the candidates of a method, in the order of its grid; none for a method without one."""
     tuning = config.images.tuning
     grid = tuning.grids.get(method)
     if grid is None:
@@ -42,7 +42,7 @@ def candidates(config: Config, method: str) -> list[Candidate]:
 
 
 def variants_of(config: Config, method: str) -> list[ImageVariant]:
-    """Name the variants of a method that the image study has, in the order of the tables."""
+    """Return the variants of a method in the image study, in the order of the tables."""
     has = {
         "baseline": True,
         "tuned": method in config.images.tuning.grids,
@@ -53,7 +53,7 @@ def variants_of(config: Config, method: str) -> list[ImageVariant]:
 
 
 def searches(config: Config) -> bool:
-    """Tell whether any variant of the image study needs the search."""
+    """Return whether any variant of the image study needs the search."""
     return any(variant in SEARCHED for method in config.images.methods for variant in variants_of(config, method))
 
 
@@ -91,7 +91,7 @@ def _drawn(names: list[str], tuning: Tuning) -> set[str]:
 
 
 def _stage_wise(config: Config, grid: Grid) -> list[Candidate]:
-    """Candidates in stage mode, without those that train like one before them."""
+    """Return candidates in stage mode, without those that train like an earlier one."""
     found: dict[str, Candidate] = {}
     kept = {key: values for key, values in grid.items() if not key.startswith("temperature.")}
     for values in _combinations(kept):
@@ -104,7 +104,7 @@ def _stage_wise(config: Config, grid: Grid) -> list[Candidate]:
 
 
 def _trains_like(config: Config, method: str, options: Mapping[str, Any]) -> str:
-    """Describe what a candidate trains with, without the options that change nothing beside the others."""
+    """Return the options that a candidate trains with, without those that the others make ineffective."""
     resolved = config.method_settings(method, options)["options"]
     if METHODS[method].options is not FossilOptions:
         return repr(resolved)
@@ -116,12 +116,12 @@ def _trains_like(config: Config, method: str, options: Mapping[str, Any]) -> str
 
 
 def baseline_candidate(method: str) -> Candidate:
-    """Trial of the configured options, to compare with; it cannot be chosen."""
+    """Return the configured options as a candidate to compare with, which cannot be chosen."""
     return Candidate(method=method, variant=BASELINE, options={}, trained_as=BASELINE, may_win=False)
 
 
 def described_search(config: Config, method: str) -> Search:
-    """Describe the search of a method, what is configured first."""
+    """Describe the search of a method, the configured options first."""
     options = list(config.images.tuning.grids.get(method, {}))
     configured = config.method_settings(method)["options"]
     reported = REPORTED_OPTIONS.get(method, {})

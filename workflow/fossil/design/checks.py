@@ -1,4 +1,4 @@
-"""Load a configuration, and check what is trained by it."""
+"""Loading of a configuration, with checks of its design."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fossil.design.candidates import candidates, variants_of
 
 
 def load_config(values: Mapping[str, Any]) -> Config:
-    """Check a configuration.
+    """Check a configuration and return it.
 
     Raises
     ------
@@ -32,7 +32,7 @@ def load_config(values: Mapping[str, Any]) -> Config:
 
 
 def tuning_problems(config: Config) -> list[str]:
-    """Check that candidates are what their methods can be, and that the folds of the search are there."""
+    """Check that candidates are valid options of their methods, and that the folds of the search exist."""
     tuning = config.images.tuning
     problems = [f"images.tuning.grids.{name}: {unknown_method([name])}" for name in tuning.grids if name not in METHODS]
     if problems:

@@ -1,4 +1,4 @@
-"""What is compared with what: rows of a table, in blocks that each have a reference."""
+"""Comparisons: rows of a table, in blocks that each have a reference."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ANY = "any"
 
 
 class Row(Strict):
-    """Runs of one method, with one set of options, on one scenario or data set, and how they are called in print.
+    """Runs of a method with one set of options on a scenario or data set, and their names in tables.
 
     ``reported`` is the method's name in the paper's table, and null where that has no such row; ``reported_variant`` is
     what the table calls the variant. ``levels`` are those of a grid's factors, by factor.
@@ -32,7 +32,7 @@ class Row(Strict):
 
     @property
     def key(self) -> str:
-        """scenario/method-variant, which no other row of a block has."""
+        """Return scenario/method-variant, which is unique within a block."""
         return row_key(self.scenario, self.method, self.variant)
 
 
@@ -66,11 +66,11 @@ class Block(Strict):
         return self
 
     def without_reported(self) -> Self:
-        """Take the paper's names away from the rows, which then stand without its numbers."""
+        """Return the block without the paper's names, and so without its numbers."""
         rows = [row.model_copy(update={"reported": None}) for row in self.rows]
         return self.model_copy(update={"rows": rows, "reported_ratio": ""})
 
 
 def row_key(scenario: str, method: str, variant: str) -> str:
-    """Name runs of one method, with one set of options, on one scenario or data set."""
+    """Return the key of a method with one set of options on a scenario or data set."""
     return f"{scenario}/{method}-{variant}"

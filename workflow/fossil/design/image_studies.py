@@ -1,4 +1,4 @@
-"""What the studies on images compare, and where their runs are."""
+"""The comparisons of the studies on images, and the places of their runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _REPORTED_DATASETS = ("pad_ufes_20", "msld_v2")
 
 
 def image_studies(config: Config) -> dict[str, list[Block]]:
-    """Make the blocks of every study on images, by the study's name.
+    """Return the blocks of every study on images, by the study's name.
 
     {data set}-internal is every variant of every method, trained and tested in folds; {external}-transfer the same
     models on a data set that they never saw, {external}-refit models that are trained there, in folds.
@@ -43,12 +43,12 @@ def image_studies(config: Config) -> dict[str, list[Block]]:
 
 
 def internal_study(config: Config) -> str:
-    """Name of the study of the data set that is trained on."""
+    """Return the name of the study of the data set that is trained on."""
     return f"{config.image_dataset}-internal"
 
 
 def fold_ratio(config: Config, study: str) -> float | None:
-    """Count the images that test in a fold of a study, per image that trains there.
+    """Compute the ratio of test images to training images in a fold of a study.
 
     Of k folds one tests, and of the others' patients a share v validates: the ratio is (1/k) / ((1 - 1/k) (1 - v)).
     Models that predict external images were trained in the folds of their own data set, and have its ratio: they share
@@ -64,19 +64,19 @@ def fold_ratio(config: Config, study: str) -> float | None:
 
 
 def operating_points(config: Config) -> str:
-    """Name what is measured at other thresholds than one half."""
+    """Return the name of the study of operating points."""
     return f"{config.image_dataset}-operating-point"
 
 
 def trials(config: Config) -> dict[str, list[Candidate]]:
-    """Name what the search trains, by method: its candidates, and for every method what is configured."""
+    """Return the trials of the search by method: its candidates, and the configured options."""
     if not searches(config):
         return {}
     return {method: [baseline_candidate(method), *candidates(config, method)] for method in config.images.methods}
 
 
 def variant_overrides(method: str, variant: str) -> dict[str, Any]:
-    """Options in which a variant differs from the configured method, as far as they are known before the search."""
+    """Return the options in which a variant differs from the configured method, as far as known before the search."""
     return REPORTED_OPTIONS[method] if variant == "printed" else {}
 
 
@@ -99,7 +99,7 @@ def _every_variant(config: Config, dataset: str, name: str) -> Block:
 
 
 def _reported(config: Config, dataset: str, study: str, method: str, variant: str) -> dict[str, Any]:
-    """Name the paper's row: of its own data sets alone, tuned where a method can be, and none of a refit."""
+    """Return the paper's row of a method: for its own data sets alone, and none for a refit."""
     tuned = method in REPORTED_OPTIONS
     if dataset not in _REPORTED_DATASETS or method not in REPORTED_METHODS or study == "refit":
         return {}
@@ -119,6 +119,6 @@ def trained_datasets(config: Config) -> list[str]:
 
 
 def scores_difficulty(config: Config) -> bool:
-    """Whether an ERM of each fold scores the difficulty of its training images."""
+    """Return whether an ERM of each fold scores the difficulty of its training images."""
     uses = any(METHODS[name].uses_difficulty for name in config.images.methods)
     return config.images.difficulty_source == "frozen" and uses

@@ -1,4 +1,4 @@
-"""What the synthetic section trains: run configurations in job groups, on problems."""
+"""Trainings of the synthetic section: run configurations in job groups, on problems."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fossil.design.synthetic_studies import PROXY_LABELS, RISING, augmented_scen
 
 
 def problems(config: Config) -> dict[str, Problem]:
-    """Find the problems that the studies need, by name; one with augmented copies is called {headline}_augmented."""
+    """Return the problems that the studies need, by name; {headline}_augmented has augmented copies."""
     needed = {row.scenario for blocks in studies(config).values() for block in blocks for row in block.rows}
     scenarios = config.synthetic.scenarios
     found = {name: Problem(scenario=value, augmentation=None) for name, value in scenarios.items() if name in needed}
@@ -25,7 +25,7 @@ def problems(config: Config) -> dict[str, Problem]:
 
 
 def job_groups(config: Config) -> dict[str, list[RunConfig]]:
-    """Put what is trained into jobs: one a method's module, and for the grid one a source of difficulty.
+    """Group run configurations into jobs: one per method's module, and for the grid one per source of difficulty.
 
     A job takes seconds to start and about one second per run configuration, so few large jobs are the fastest.
     An edit of a module retrains all of its methods anyway.
@@ -61,7 +61,7 @@ def _run_config(config: Config, row: Row) -> RunConfig:
 
 
 def _overrides(row: Row) -> dict[str, Any]:
-    """Options in which a variant differs from the configured method."""
+    """Return the options in which a variant differs from the configured method."""
     if row.variant == BASELINE:
         return {}
     if row.levels:

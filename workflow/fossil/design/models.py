@@ -1,4 +1,4 @@
-"""What a job is told of the design: run configurations, problems and candidates."""
+"""The parts of the design that jobs get: run configurations, problems and candidates."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class RunConfig(Strict):
 
     @property
     def key(self) -> str:
-        """Key of the rows that show it."""
+        """Return the key of the rows that show it."""
         return row_key(self.scenario, self.method, self.variant)
 
 
@@ -64,7 +64,7 @@ class Candidate(Strict):
 
 
 class Search(Strict):
-    """The search of a method, as a table shows it.
+    """The search of a method, for a table.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Search(Strict):
 
 
 def option_at(options: Mapping[str, Any], key: str) -> Any:
-    """Find an option by its key in a grid, such as temperature.minimum; None where it is not there."""
+    """Return an option by its key in a grid, such as temperature.minimum; None if missing."""
     found: Any = options
     for name in key.split("."):
         found = found.get(name) if isinstance(found, Mapping) else None

@@ -1,4 +1,4 @@
-"""What a study on images will train, and how long that takes at speeds that were measured."""
+"""The planned trainings of a study on images, and their duration at measured speeds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _START_SECONDS = 6.0
 
 @dataclass(frozen=True)
 class Training:
-    """A training that the study has: what it is called, where its record will be, and how many images it sees."""
+    """A training of the study: its name, the place of its record, and the number of images that it processes."""
 
     kind: str
     method: str
@@ -34,7 +34,7 @@ class Training:
 
 @dataclass(frozen=True)
 class Speed:
-    """Images a second of a training, of which method, on which device and how that is known."""
+    """Images per second of a method's training on a device, and the source of this number."""
 
     method: str
     device: str
@@ -43,7 +43,7 @@ class Speed:
 
 
 def plan_images(config: Config, *, results: Path, processed: Path, speeds: Path) -> list[str]:
-    """Say in lines how many trainings there are and how long they take.
+    """Format the number of trainings and their duration, in lines.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def plan_images(config: Config, *, results: Path, processed: Path, speeds: Path)
 
 
 def trainings(config: Config, *, processed: Path, results: Path) -> Iterator[Training]:
-    """List all trainings of a study; data sets that are not there yet count by what is known of them."""
+    """Return all trainings of a study; data sets that are not available yet count by their expected size."""
     dataset, external = config.image_dataset, config.external_dataset
     folder = results / dataset / "trials"
     rows = _rows(config, dataset, processed)
@@ -92,7 +92,7 @@ def trainings(config: Config, *, processed: Path, results: Path) -> Iterator[Tra
 
 
 def class_counts(config: Config, dataset: str, *, processed: Path) -> tuple[float, float]:
-    """Negative and positive images of a data set: counted where it is there, and otherwise expected."""
+    """Return the numbers of negative and positive images of a data set: counted if available, else expected."""
     record = processed / dataset / "manifest.json"
     counts = json.loads(record.read_text()).get("class_counts") if record.exists() else None
     if counts is not None:
@@ -101,7 +101,7 @@ def class_counts(config: Config, dataset: str, *, processed: Path) -> tuple[floa
 
 
 def measured_speeds(config: Config, *, results: Path) -> list[Speed]:
-    """Speeds of the trainings that are done, a median for each method and device."""
+    """Compute the median speed of the finished trainings, for each method and device."""
     training = config.images.training
     found: dict[tuple[str, str], list[float]] = {}
     for record in sorted(results.glob("*/runs/*/*/run.json")):
@@ -131,7 +131,7 @@ def read_speeds(config: Config, path: Path) -> list[Speed]:
 
 
 def _estimates(config: Config, left: Sequence[Training], *, results: Path, speeds: Path) -> list[str]:
-    """Say for every device of which a speed is known how long the trainings that are left take."""
+    """Format how long the remaining trainings take, for each device with a known speed."""
     measured = measured_speeds(config, results=results)
     known = [*read_speeds(config, speeds), *measured]  # the last of a method and device counts
     if not known:
@@ -141,7 +141,7 @@ def _estimates(config: Config, left: Sequence[Training], *, results: Path, speed
 
 
 def _estimate(left: Sequence[Training], device: str, known: Sequence[Speed]) -> str:
-    """Hours on one device; a method whose speed is not known counts as ERM, or as the slowest that is known."""
+    """Estimate the hours on one device; a method of unknown speed counts as ERM, or as the slowest known."""
     mine = {speed.method: speed for speed in known if speed.device == device}
     stand_in = mine.get("erm", min(mine.values(), key=lambda speed: speed.images_per_second))
     seconds = sum(one.images / mine.get(one.method, stand_in).images_per_second for one in left)
@@ -153,7 +153,7 @@ def _estimate(left: Sequence[Training], device: str, known: Sequence[Speed]) -> 
 
 
 def _rows(config: Config, dataset: str, processed: Path) -> float:
-    """Say how many training rows a fold has, augmented copies included, as far as that is known beforehand."""
+    """Return the number of training rows of a fold, with augmented copies, as far as it is known beforehand."""
     negative, positive = class_counts(config, dataset, processed=processed)
     folds = config.image_folds if dataset == config.image_dataset else config.images.folds
     tested = 1 / folds if folds > 1 else 0.0
@@ -162,7 +162,7 @@ def _rows(config: Config, dataset: str, processed: Path) -> float:
 
 
 def _scorers(config: Config) -> list[tuple[str, str, int]]:
-    """Name the ERM that scores frozen difficulty, by method, variant and seed."""
+    """Return the ERMs that score frozen difficulty: method, variant and seed."""
     looks = any(METHODS[method].uses_difficulty for method in config.images.methods)
     frozen = looks and config.images.difficulty_source == "frozen"
     return [("erm", BASELINE, config.images.difficulty_seed)] if frozen else []

@@ -1,4 +1,4 @@
-"""What the studies of the synthetic section compare."""
+"""The comparisons of the studies of the synthetic section."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _CAPTION_SEEDS = {"robustness-difficulty": 5, "difficulty-defs": 4}
 
 
 def studies(config: Config) -> dict[str, list[Block]]:
-    """Make the blocks of every study that the configuration asks for, by the study's name.
+    """Return the blocks of every configured study, by the study's name.
 
     Rows have the paper's names only where their data are of the paper's protocol.
     """
@@ -64,7 +64,7 @@ def studies(config: Config) -> dict[str, list[Block]]:
 
 
 def configured_levels(config: Config) -> dict[str, str]:
-    """Levels of the grid's factors that the configured FOSSIL has."""
+    """Return the levels of the grid's factors that the configured FOSSIL has."""
     options = config.method_settings("fossil")["options"]
     return _levels(
         options["temperature"]["schedule"],
@@ -75,7 +75,7 @@ def configured_levels(config: Config) -> dict[str, str]:
 
 
 def augmented_scenario(config: Config) -> str:
-    """Name of the headline scenario with augmented copies."""
+    """Return the name of the headline scenario with augmented copies."""
     return f"{config.synthetic.headline}{AUGMENTED}"
 
 
@@ -96,7 +96,7 @@ def _synthetic_results(config: Config) -> list[Block]:
 
 
 def _held_against_the_paper(config: Config, study: str, block: Block) -> Block:
-    """Take the paper's names away from rows whose data the paper does not have."""
+    """Remove the paper's names from rows whose data the paper does not have."""
     name = block.rows[0].scenario.removesuffix(AUGMENTED)
     scenario = config.synthetic.scenarios[name]
     ratios = _REPORTED_RATIOS if study == "synthetic-main" else (_HEADLINE_RATIO,)
@@ -107,7 +107,7 @@ def _held_against_the_paper(config: Config, study: str, block: Block) -> Block:
 
 
 def _paper_pairing(config: Config, reported: dict[str, str]) -> Iterator[Block]:
-    """Hold the paper's rows against what fits them: FOSSIL alone with copies, and other readings of two baselines."""
+    """Yield a block with the readings that fit the paper's rows: FOSSIL alone with copies, and two other baselines."""
     headline, methods = config.synthetic.headline, config.synthetic.methods
     if "fossil" not in methods:
         return
@@ -185,7 +185,7 @@ def _difficulty_defs(config: Config) -> list[Block]:
 
 
 def _captioned(config: Config, study: str, block: Block) -> Iterator[Block]:
-    """Give the block once more with as many seeds as the paper's caption names, where the study has more."""
+    """Yield the block again with the number of seeds in the paper's caption, where the study has more."""
     few = config.synthetic.seeds[: _CAPTION_SEEDS[study]]
     if len(few) < len(config.synthetic.seeds):
         title = f"{block.title}, the first {len(few)} seeds, as many as the paper has"

@@ -1,4 +1,4 @@
-"""From the files of the runs to one long table of metrics, in which a hole is a row that says so."""
+"""Long tables of metrics from the files of the runs; a missing run is a row with its status."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def collect_folds(
 
 
 def _job(record: Path, wanted: pd.MultiIndex) -> pd.DataFrame:
-    """Status and metrics, a row a run, of those runs of a training job that are wanted."""
+    """Return status and metrics, one row per run, of the wanted runs of a training job."""
     failed = wanted.intersection([tuple(run[key] for key in _RUN) for run in read_json(record)["failed"]])
     folder, sound = record.parent, wanted.difference(failed, sort=False)
     predicted = _measure(folder / "predictions.parquet", "sample", ["target", "probability"], prediction_metrics, sound)
@@ -92,7 +92,7 @@ def _job(record: Path, wanted: pd.MultiIndex) -> pd.DataFrame:
 def _measure(
     path: Path, position: str, columns: Collection[str], metrics: _Metrics, wanted: pd.MultiIndex
 ) -> pd.DataFrame:
-    """Metrics of two columns of a file, a row a run; runs of equal length are computed together."""
+    """Compute metrics of two columns of a file, one row per run; runs of equal length are computed together."""
     frame = pd.read_parquet(path, columns=[*_RUN, position, *columns])
     groups = frame.groupby(_RUN, sort=False)
     lengths = groups.size()

@@ -1,4 +1,4 @@
-"""Effects of the factors of a grid: averaged over it, from its base cell, and how they depend on one factor."""
+"""Effects of the factors of a grid: averaged over it, from its base cell, and by the levels of one factor."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _Combination = tuple[str, ...]
 
 @dataclass(frozen=True)
 class _Contrast:
-    """What is measured, and the keys of cells whose metrics are added with the signs of `_SIGNS`; means of these."""
+    """A contrast: its name, and the keys of cells whose metrics are added with the signs of `_SIGNS`."""
 
     scope: str
     factor: str
@@ -50,7 +50,7 @@ def grid_effects(
     statistics: Statistics,
     allow_missing: bool,
 ) -> pd.DataFrame:
-    """Measure what every level of a full factorial earns over its base level, on the metrics `GRID_METRICS`.
+    """Compute the gain of every level of a full factorial over its base level, on the metrics `GRID_METRICS`.
 
     Each effect is a number within a seed, and is then tested over seeds. Of which cells it is, its scope says:
 
@@ -133,14 +133,14 @@ def _only_study(metrics: pd.DataFrame) -> str:
 
 
 def _effect(values: pd.DataFrame, contrast: _Contrast) -> NDArray[np.float64]:
-    """Mean over the contrast's cells, for every seed in which no cell lacks."""
+    """Compute the mean over the contrast's cells, for every seed with all cells."""
     of_cells = np.array([values[list(keys)].to_numpy() for keys in contrast.cells])
     effect = (of_cells @ np.array(_SIGNS[of_cells.shape[-1]])).mean(axis=0)
     return effect[~np.isnan(effect)]
 
 
 def _contrasts(cells: Sequence[Row], base: Mapping[str, str]) -> list[_Contrast]:
-    """Every contrast, by scope; within it by factor in the order of base, and by level in that of the cells."""
+    """Return the contrasts by scope, then by factor in the order of base, then by level in that of the cells."""
     full = _full_factorial(cells, base)
     found = {factor: dict.fromkeys(cell.levels[factor] for cell in cells) for factor in base}
     levels = {factor: [x for x in of_factor if x not in (base[factor], ANY)] for factor, of_factor in found.items()}
@@ -183,7 +183,7 @@ def _interaction(
 def _paired_cells(
     full: Mapping[_Combination, Row], base: Mapping[str, str], *, levels: Mapping[str, str]
 ) -> dict[_Combination, tuple[str, ...]]:
-    """Cells of some factors' levels with the partners that have base levels of them, in the order of `_SIGNS`.
+    """Return cells of some factors' levels with their partners at base levels, in the order of `_SIGNS`.
 
     Returns their keys by the combination of the first of them; only where all of them are there, and each factor plays
     its role in each of them.

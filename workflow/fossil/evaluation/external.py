@@ -1,4 +1,4 @@
-"""Metrics of models on a data set that they never saw, and how far they fall short of their own test images."""
+"""Metrics of models on an external data set, and their gaps to the internal test images."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def collect_transfer(
 
 
 def _runs(folder: Path) -> dict[tuple[int, int], dict[str, Any]]:
-    """Status and metrics of every run of a method and variant, by fold and seed."""
+    """Return status and metrics of every run of a method and variant, by fold and seed."""
     if not (folder / "run.json").exists():
         return {}
     failed = read_json(folder / "run.json")["failed"]

@@ -1,4 +1,4 @@
-"""Measures of trainings in folds, as one long table in which a missing run is a row that says so."""
+"""Long tables of measurements of trainings in folds; a missing run is a row with its status."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def fold_predictions(folder: Path, role: Role) -> pd.DataFrame:
 
 
 def long_table(runs: pd.DataFrame, study: str, names: Sequence[str]) -> pd.DataFrame:
-    """Make one row a run and metric from one row a run.
+    """Reshape one row per run to one row per run and metric.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def long_table(runs: pd.DataFrame, study: str, names: Sequence[str]) -> pd.DataF
 
 
 def _fold_run(folder: Path, measure: Callable[[Path], Mapping[str, Any]]) -> dict[str, Any]:
-    """Status of a run and, where it is ok, its metrics."""
+    """Return the status of a run and, where it is ok, its metrics."""
     if not (folder / "run.json").exists():
         return {"status": "missing"}
     status = read_json(folder / "run.json")["status"]

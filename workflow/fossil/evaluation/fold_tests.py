@@ -1,4 +1,4 @@
-"""t-tests of paired differences between methods that were trained and tested in folds, whose pairs are dependent."""
+"""t-tests of paired differences between methods in folds, whose pairs are dependent."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def analyse_folds(
     test_train_ratio: float,
     statistics: Statistics,
 ) -> pd.DataFrame:
-    """Test each of several sets of paired differences against zero, and mind that folds share training images.
+    """Test each of several sets of paired differences against zero, corrected for training images that folds share.
 
     corrected_t : the corrected resampled t-test of Nadeau and Bengio (2003, Machine Learning 52:239-281, eq. 8) over
         the n fold-seed differences: their mean over the root of (1/n + test_train_ratio) times their variance, with

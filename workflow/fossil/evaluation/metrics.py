@@ -43,27 +43,27 @@ class Predictions:
 
     @cached_property
     def decided(self) -> NDArray[np.bool_]:
-        """Decisions for class 1: probability >= threshold."""
+        """Return the decisions for class 1: probability >= threshold."""
         return self.probabilities >= self.threshold
 
     @cached_property
     def hits(self) -> NDArray[np.int64]:
-        """Number of positives that are decided for."""
+        """Count the true positives."""
         return (self.decided & self.positive).sum(axis=-1)
 
     @cached_property
     def recall(self) -> _Array:
-        """Share of the positives that are decided for."""
+        """Compute the recall."""
         return recall_and_specificity(self.positive, self.decided)[0]
 
     @cached_property
     def specificity(self) -> _Array:
-        """Share of the negatives that are not decided for."""
+        """Compute the specificity."""
         return recall_and_specificity(self.positive, self.decided)[1]
 
     @cached_property
     def balanced_accuracy(self) -> _Array:
-        """Mean of recall and specificity."""
+        """Compute the mean of recall and specificity."""
         return (self.recall + self.specificity) / 2
 
 
@@ -109,19 +109,19 @@ class Metric:
 
     @property
     def lower_is_better(self) -> bool:
-        """Whether the smaller of two values is the better one."""
+        """Return whether the smaller of two values is better."""
         return self.direction == "lower"
 
     @property
     def best(self) -> Best:
-        """Which mean of a column is printed in bold."""
+        """Return the best mean of a column, which tables set in bold."""
         if not self.marks_best:
             return "none"
         return "lowest" if self.lower_is_better else "highest"
 
     @property
     def plain_heading(self) -> str:
-        """Heading in one line."""
+        """Return the heading in one line."""
         first, _, second = self.heading.partition(r"\\")
         return f"{first}{second}" if first.endswith("-") else f"{first} {second}".strip()
 

@@ -1,4 +1,4 @@
-"""A run as it could be used: with a threshold and a temperature that its validation images choose."""
+"""Operating points: thresholds and temperatures that a run's validation images choose."""
 
 from __future__ import annotations
 

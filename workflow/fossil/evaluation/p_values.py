@@ -1,4 +1,4 @@
-"""p-values in print."""
+"""Formats of p-values."""
 
 from __future__ import annotations
 

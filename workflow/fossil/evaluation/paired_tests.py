@@ -55,12 +55,12 @@ def analyse_pairs(differences: Sequence[_Array], *, expected: Sequence[int], sta
 
 
 def in_units(differences: _Array) -> _Array:
-    """Count differences in units of 1e-12, so that those which are equal but for rounding tie."""
+    """Convert differences to integer units of 1e-12, so that values which differ by rounding alone tie."""
     return np.rint(differences / UNIT)
 
 
 def rank_biserial(differences: _Array) -> _Array:
-    """Share of the rank sum that is positive minus the share that is negative, zeros left out; (k, n) to (k,)."""
+    """Compute the rank-biserial correlation: positive minus negative share of the rank sum; (k, n) to (k,)."""
     zeros = (differences == 0).sum(axis=-1, keepdims=True)
     # Zeros have the lowest ranks: without them every other rank is lower by their number.
     ranks = np.where(differences == 0, 0, stats.rankdata(np.abs(differences), axis=-1) - zeros)
@@ -68,7 +68,7 @@ def rank_biserial(differences: _Array) -> _Array:
 
 
 def wilcoxon_p(differences: _Array, statistics: Statistics) -> tuple[_Array, NDArray[np.bool_]]:
-    """Two-sided p of the signed-rank statistic, zeros left out and ties at their mean rank; shape (k, n).
+    """Compute the two-sided p of the signed-rank statistic, without zeros, ties at their mean rank; shape (k, n).
 
     Returns p, and whether it is exact, both of shape (k,). Without ties it is. With ties the tabulated null
     distribution is wrong, so the signs are flipped as in `flip_p`.
@@ -88,7 +88,7 @@ def wilcoxon_p(differences: _Array, statistics: Statistics) -> tuple[_Array, NDA
 
 
 def flip_p(values: _Array, statistics: Statistics) -> tuple[_Array, bool]:
-    """Two-sided p of the sums of rows under sign flips; shape (k, n) to (k,).
+    """Compute the two-sided p of the sums of rows under sign flips; shape (k, n) to (k,).
 
     Returns p, and whether it is exact: over all 2^n flips where they are at most ``shuffles``, else over that many
     random ones, to which the flips that were observed are added (Phipson and Smyth 2010).
@@ -111,7 +111,7 @@ def flip_p(values: _Array, statistics: Statistics) -> tuple[_Array, bool]:
 
 
 def mean_intervals(differences: _Array, statistics: Statistics) -> tuple[_Array, _Array, list[str]]:
-    """BCa bootstrap intervals of the means of rows, and notes where there is none or it is a point; shape (k, n)."""
+    """Compute BCa bootstrap intervals of rows' means, with notes on missing or degenerate ones; shape (k, n)."""
     k, n = differences.shape
     if n < 2:
         return np.full(k, np.nan), np.full(k, np.nan), ["fewer than two pairs: no interval"] * k
@@ -183,6 +183,6 @@ def _note(n: int, expected: int, zeros: int, of_interval: str) -> str:
 
 
 def _batches(total: int, *, each: int) -> Iterator[slice]:
-    """Slices of a range, so that a slice of items with ``each`` numbers has about _BATCH of them."""
+    """Yield slices of a range so that each has about _BATCH numbers, at ``each`` numbers per item."""
     size = max(1, _BATCH // each)
     yield from (slice(start, start + size) for start in range(0, total, size))

@@ -1,4 +1,4 @@
-"""Mean ranks of the rows of a block, and whether they differ: the tests of Friedman and Nemenyi."""
+"""Mean ranks of the rows of a block, with the tests of Friedman and Nemenyi."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Friedman:
-    """Statistics of Friedman's test, and of Iman and Davenport's form of it, with their p; NaN where there are none."""
+    """Statistics and p of Friedman's test and of Iman and Davenport's form of it; NaN where undefined."""
 
     chi2: float
     p_chi2: float
@@ -81,7 +81,7 @@ def friedman(ranks: _Array) -> Friedman:
 
 
 def critical_difference(*, rows: int, units: int, alpha: float) -> float:
-    """Compute the difference from which on two mean ranks differ at level alpha, of all pairs of rows at once.
+    """Compute Nemenyi's critical difference of mean ranks at level alpha, over all pairs of rows at once.
 
     Nemenyi's test: q sqrt(k (k + 1) / (6 n)), q being the studentized range of k rows and infinitely many degrees of
     freedom over the root of 2 (Demsar 2006, section 3.2.2); NaN with fewer than two units or three rows.

@@ -1,4 +1,4 @@
-"""Records of the trainings of a run, found by names and numbers: their paths would be too long a command."""
+"""Records of trainings, located by names and numbers, since all paths would make too long a command."""
 
 from __future__ import annotations
 
@@ -28,6 +28,6 @@ class Trainings(Strict):
 
 
 def read_records(trainings: Sequence[Trainings], results: Path) -> dict[str, dict[str, Any]]:
-    """Read the records that are there, by the folder of their job below the results."""
+    """Read the available records, by the folder of their job below the results."""
     paths = [path for group in trainings for path in group.records(results)]
     return {str(path.parent.relative_to(results)): read_json(path) for path in paths if path.exists()}

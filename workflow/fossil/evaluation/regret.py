@@ -11,19 +11,19 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def static_regret_terms(losses: ArrayLike) -> NDArray[np.float64]:
-    """f_t - min_s f_s for losses of shape (..., T): the distance to the best epoch in hindsight."""
+    """Compute f_t - min_s f_s for losses of shape (..., T): the distance to the best epoch in hindsight."""
     f = np.asarray(losses, dtype=np.float64)
     return f - f.min(axis=-1, keepdims=True)
 
 
 def dynamic_regret_terms(losses: ArrayLike) -> NDArray[np.float64]:
-    """f_t - min_{s <= t} f_s for losses of shape (..., T): the distance to the best epoch so far."""
+    """Compute f_t - min_{s <= t} f_s for losses of shape (..., T): the distance to the best epoch so far."""
     f = np.asarray(losses, dtype=np.float64)
     return f - np.minimum.accumulate(f, axis=-1)
 
 
 def area_under_regret_curve(losses: ArrayLike) -> NDArray[np.float64]:
-    """Area under the cumulative mean of the dynamic regret over epochs, with the epochs scaled to [0, 1].
+    """Compute the area under the cumulative mean of the dynamic regret, with epochs scaled to [0, 1].
 
     Losses of shape (..., T) give shape (...); by the trapezoidal rule, and 0 for a single epoch.
     """

@@ -1,4 +1,4 @@
-"""Values of the runs, matched by fold and seed, and what is said where one lacks."""
+"""Values of runs, matched by fold and seed, and messages about missing ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run_values(
     names: Sequence[str] | None,
     allow_missing: bool,
 ) -> pd.DataFrame:
-    """Values by (metric, fold, seed) and row, with NaN for what is missing.
+    """Return values by (metric, fold, seed) and row; NaN for missing ones.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def run_values(
 
 
 def _runs(table: pd.DataFrame, seeds: Sequence[int] | None) -> list[tuple[int, int]]:
-    """Sorted pairs of fold and seed; a seed that is asked for and has no run is expected in every fold."""
+    """Return sorted pairs of fold and seed; a wanted seed without any run is expected in every fold."""
     found = set(table[["fold", "seed"]].drop_duplicates().itertuples(index=False, name=None))
     if seeds is None:
         return sorted(found)

@@ -1,4 +1,4 @@
-"""How the best candidate of a method is chosen: by its models' mean AUC on the validation images, and nothing else."""
+"""Selection of a method's best candidate, by its models' mean AUC on validation images alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class SelectionError(ValueError):
 
 @dataclass(frozen=True)
 class Selection:
-    """A chosen candidate, the criterion's mean and deviation over its trials, and who else reached this mean."""
+    """A chosen candidate, the mean and deviation of the criterion over its trials, and ties."""
 
     candidate: Candidate
     mean: float
@@ -28,7 +28,7 @@ class Selection:
 
 
 def score_candidates(metrics: pd.DataFrame, candidates: Sequence[Candidate]) -> pd.DataFrame:
-    """Summarise the trials of a method's candidates, a row each, in their order.
+    """Summarise the trials of a method's candidates, one row each, in their order.
 
     Parameters
     ----------
@@ -85,12 +85,12 @@ def select(metrics: pd.DataFrame, candidates: Sequence[Candidate], *, rule: str)
 
 
 def whole_grid(scored: pd.DataFrame) -> pd.DataFrame:
-    """Every candidate of the grid may be chosen, however many a method has."""
+    """Return all candidates of the grid."""
     return scored[scored["may_win"]]
 
 
 def equal_budget(scored: pd.DataFrame) -> pd.DataFrame:
-    """Only so many candidates may be chosen as every method has, drawn from larger grids."""
+    """Return the candidates within the budget, which is the same for every method."""
     return scored[scored["may_win"] & scored["in_budget"]]
 
 

@@ -1,4 +1,4 @@
-"""Tests of the differences between rows of a study and their reference, matched by run."""
+"""Tests of the differences between rows of a study and their reference, paired by run."""
 
 from __future__ import annotations
 

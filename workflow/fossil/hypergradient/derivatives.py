@@ -20,14 +20,14 @@ Product = Callable[[Vector], Vector]
 
 
 def gradient(objective: Callable[[Vector], Tensor], parameters: Vector) -> Vector:
-    """Gradient of an objective, a scalar or one value a model, at the parameters."""
+    """Compute the gradient of an objective, a scalar or one value per model, at the parameters."""
     leaves = _leaves(parameters)
     with torch.enable_grad():
         return torch.autograd.grad(objective(leaves).sum(), leaves, materialize_grads=True)
 
 
 def hessian_vector_product(objective: Callable[[Vector], Tensor], parameters: Vector) -> Product:
-    """Hessian of an objective at the parameters, as a product v -> H v by double backward (paper, Prop. 4.4).
+    """Return the product v -> H v with an objective's Hessian, by double backward (paper, Prop. 4.4).
 
     The graph of the gradient is built once and kept as long as the product. Objectives of several models must not mix
     them; the product is then that of each model's own Hessian.
@@ -38,7 +38,7 @@ def hessian_vector_product(objective: Callable[[Vector], Tensor], parameters: Ve
 def finite_difference_product(
     objective: Callable[[Vector], Tensor], parameters: Vector, *, stack: int = 0, step: float | None = None
 ) -> Product:
-    """Hessian-vector product by central differences of the gradient: two gradients a product, no second derivative.
+    """Return the Hessian-vector product by central differences: two gradients per product, no second derivative.
 
     ``step`` is the length of the shift; by default a cube root of the type's precision.
     """
@@ -53,7 +53,7 @@ def finite_difference_product(
 
 
 def per_sample_jvp(losses: Callable[[Vector], Tensor], parameters: Vector, tangent: Vector) -> Tensor:
-    """<tangent, grad l_i> for every sample, shape (..., n), from one forward pass with dual numbers.
+    """Compute <tangent, grad l_i> for every sample, shape (..., n), from one forward pass with dual numbers.
 
     Attention runs unfused meanwhile, since fused kernels have no forward derivative.
     """
@@ -71,7 +71,7 @@ def finite_difference_jvp(
     stack: int = 0,
     step: float | None = None,
 ) -> Tensor:
-    """<tangent, grad l_i> for every sample, shape (..., n), by central differences: two plain forward passes."""
+    """Compute <tangent, grad l_i> for every sample, shape (..., n), by central differences of two forward passes."""
     h = _difference_step(tangent, stack=stack, step=step)
     with torch.no_grad():
         ahead, behind = losses(shift(parameters, h, tangent)), losses(shift(parameters, -h, tangent))
@@ -98,7 +98,7 @@ class KeptGraph:
 
     @classmethod
     def of(cls, objective: Callable[[Vector, Tensor], Tensor], parameters: Vector, coefficients: Tensor) -> KeptGraph:
-        """Take the gradient of an objective of parameters and coefficients, a scalar or one value a model."""
+        """Compute the gradient of an objective of parameters and coefficients, a scalar or one value per model."""
         leaves, own = _leaves(parameters), coefficients.detach().requires_grad_()
         with torch.enable_grad():
             slopes = torch.autograd.grad(
@@ -107,7 +107,7 @@ class KeptGraph:
         return cls(slopes, leaves, own)
 
     def product(self, v: Vector) -> Vector:
-        """H v."""
+        """Compute H v."""
         return self._along(v, self.leaves)
 
     def by_coefficients(self, v: Vector) -> Tensor:
@@ -124,7 +124,7 @@ class KeptGraph:
 
 @contextmanager
 def plain_attention() -> Iterator[None]:
-    """Unfused attention: the fused kinds have neither second nor forward derivatives."""
+    """Return a context of unfused attention, since fused kinds lack second and forward derivatives."""
     fast = torch.backends.mha.get_fastpath_enabled()
     torch.backends.mha.set_fastpath_enabled(False)
     try:

@@ -1,4 +1,4 @@
-"""Models, or their heads, as functions of their parameters, for derivatives at other parameters than their own."""
+"""Models or their heads as functions of their parameters, for derivatives at any parameters."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ModelFunction:
 
     @property
     def device(self) -> torch.device:
-        """Where the parameters are."""
+        """Return the device of the parameters."""
         return self.parameters[0].device
 
     def __call__(self, parameters: Vector, inputs: Tensor) -> Tensor:
@@ -59,7 +59,7 @@ class ModelFunction:
 
     @torch.no_grad()
     def prepare(self, inputs: Tensor) -> Tensor:
-        """Return the model's inputs as they are, or what enters the head.
+        """Return the model's inputs, or the inputs of its head.
 
         Raises
         ------
@@ -83,7 +83,7 @@ class ModelFunction:
 
 
 def function_of(model: nn.Module, head: nn.Module | None = None) -> ModelFunction:
-    """Make a function of a model, or of a submodule that ends it.
+    """Return a model, or a submodule that ends it, as a function.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def function_of(model: nn.Module, head: nn.Module | None = None) -> ModelFunctio
 
 
 def submodule(model: nn.Module, name: str) -> nn.Module:
-    """Find a submodule by its name.
+    """Return a submodule by its name.
 
     Raises
     ------
@@ -138,13 +138,13 @@ class RandomState:
 
     @classmethod
     def now(cls, device: torch.device) -> RandomState:
-        """Take the present state."""
+        """Capture the current state."""
         cuda = torch.cuda.get_rng_state(device) if device.type == "cuda" else None
         return cls(torch.get_rng_state(), device, cuda)
 
     @contextmanager
     def again(self) -> Iterator[None]:
-        """Draw from this state; afterwards the stream goes on as if nothing had been drawn."""
+        """Draw from this state; afterwards the stream continues as if nothing had been drawn."""
         with torch.random.fork_rng(devices=[self.device] if self.cuda is not None else []):
             torch.set_rng_state(self.cpu)
             if self.cuda is not None:
@@ -154,7 +154,7 @@ class RandomState:
 
 @contextmanager
 def _watched(module: nn.Module) -> Iterator[list[tuple[Any, Any]]]:
-    """Keep what enters and leaves a module, for each of its calls."""
+    """Record the inputs and outputs of each call of a module."""
     entered: list[Any] = []
     calls: list[tuple[Any, Any]] = []
     before = module.register_forward_pre_hook(lambda _, inputs: entered.append(tuple(map(_copy, inputs))))
@@ -171,7 +171,7 @@ def _copy(value: Any) -> Any:
 
 
 def _same(left: Any, outputs: Any) -> bool:
-    """Whether two outputs hold the same numbers, up to their shape and type."""
+    """Return whether two outputs hold the same numbers, up to their shape and type."""
     if not isinstance(left, Tensor) or not isinstance(outputs, Tensor) or left.numel() != outputs.numel():
         return False
     return torch.allclose(left.flatten(), outputs.flatten().to(left.dtype), rtol=0, atol=0, equal_nan=True)

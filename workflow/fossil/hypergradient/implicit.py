@@ -29,7 +29,7 @@ def sensitivities(
     *,
     finite_differences: bool = False,
 ) -> tuple[Tensor, Solution]:
-    """<v, grad l_i> with v = H^-1 grad L_val for every training sample: minus the derivative of F by coefficient c_i.
+    """Compute <v, grad l_i> with v = H^-1 grad L_val per training sample: minus the derivative of F by c_i.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def _derivative(part: Chunk, problem: BilevelProblem, direction: Vector, finite_
 
 
 def _in_table(found: Sequence[tuple[Chunk, Tensor]], like: Tensor) -> Tensor:
-    """Values of each part at the places of its samples, 0 elsewhere."""
+    """Scatter the values of each chunk to the places of its samples, 0 elsewhere."""
     table = torch.zeros_like(like)
     for part, values in found:
         table.scatter_(-1, part.index, values.to(table.dtype))
@@ -85,7 +85,7 @@ def _in_table(found: Sequence[tuple[Chunk, Tensor]], like: Tensor) -> Tensor:
 
 
 def _training_curvature(problem: BilevelProblem, coefficients: Tensor, finite_differences: bool) -> Product:
-    """Product with the Hessian of sum_i c_i l_i; one part keeps its graph, of several each is differentiated anew."""
+    """Return the product with the Hessian of sum_i c_i l_i; a single chunk keeps its graph, several are recomputed."""
     parts = problem.curvature or problem.train
     scale = _count(problem.train) / _count(parts)
 

@@ -1,4 +1,4 @@
-"""A model's losses as functions of its parameters: what hypergradients and learned weights are taken of."""
+"""A model's losses as functions of its parameters, for hypergradients and learned weights."""
 
 from __future__ import annotations
 

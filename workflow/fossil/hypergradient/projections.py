@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def project_simplex(values: Tensor, *, total: float = 1.0) -> Tensor:
-    """Nearest point of {x >= 0, sum x = total} along the last axis (Held et al. 1974, Duchi et al. 2008).
+    """Return the nearest point of {x >= 0, sum x = total} along the last axis (Held et al. 1974, Duchi et al. 2008).
 
     Raises
     ------
@@ -28,7 +28,7 @@ def project_simplex(values: Tensor, *, total: float = 1.0) -> Tensor:
 
 
 def project_box(values: Tensor, low: float = 0.0, high: float = 1.0) -> Tensor:
-    """Nearest point of [low, high]^n.
+    """Return the nearest point of [low, high]^n.
 
     Raises
     ------

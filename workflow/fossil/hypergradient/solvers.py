@@ -14,7 +14,7 @@ from fossil.hypergradient.vectors import inner, shift
 
 @dataclass(frozen=True)
 class Solution:
-    """What a linear solver found for each model of a stack of shape (...).
+    """The solution of a linear solver for each model of a stack of shape (...).
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ def conjugate_gradient(
     tolerance: float = 1e-10,
     stack: int = 0,
 ) -> Solution:
-    """Solve (A + damping I) x = b for a symmetric A (Hestenes and Stiefel 1952), each model of a stack by itself.
+    """Solve (A + damping I) x = b for a symmetric A (Hestenes and Stiefel 1952), separately for each model.
 
     A model stops when its relative residual is at most the tolerance, or at a direction of non-positive curvature, or
     of less than half the damping: A has negative curvature there, and the step, which divides by it, could be of any

@@ -55,11 +55,11 @@ class BilevelWeights:
         self.last: Solution | None = None
 
     def __call__(self, index: Tensor) -> Tensor:
-        """N w_i (1 - lambda_i 1{i in A}) of the samples at an index of shape (..., n)."""
+        """Return N w_i (1 - lambda_i 1{i in A}) of the samples at an index of shape (..., n)."""
         return self._effective().gather(-1, index)
 
     def update(self, problem: BilevelProblem) -> None:
-        """Take one upper-level step; ``last`` keeps what the linear solver did.
+        """Take one upper-level step; ``last`` keeps the solver's solution.
 
         A model of a stack whose hypergradient is not finite keeps its weights; the others go on.
 
@@ -93,7 +93,7 @@ class BilevelWeights:
         self.last = solution
 
     def report(self) -> dict[str, Tensor]:
-        """Say what the solver did in the last update, each of shape (...)."""
+        """Return the last solution's iterations, residual and negative curvature, each of shape (...)."""
         if self.last is None:
             return {}
         return {
@@ -107,7 +107,7 @@ class BilevelWeights:
         return {name: getattr(self, name).clone() for name in _STATE}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take over a state of ``state_dict``.
+        """Restore a state of ``state_dict``.
 
         Raises
         ------

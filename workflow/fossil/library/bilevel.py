@@ -37,7 +37,7 @@ def binary_or_multiclass(logits: Tensor, targets: Tensor) -> Tensor:
 
 
 class FossilBilevel:
-    """Learn a weight per training sample and a penalty per augmented copy (Algorithm 1).
+    """Learned weights of training samples and penalties of augmented copies (Algorithm 1).
 
     Call it with the index of a batch's samples in the training set. After each epoch, ``update`` takes a step along the
     hypergradient of the validation loss. An update leaves the model unchanged: it runs in evaluation mode, without
@@ -212,7 +212,7 @@ class FossilBilevel:
 
 
 def _read(batches: Iterable[Sequence[Tensor]], name: str, what: Sequence[str]) -> Iterator[tuple[Tensor, ...]]:
-    """Yield checked batches; none at all is an error."""
+    """Yield checked batches; raise an error if none comes."""
     empty = True
     for batch in batches:
         empty = False

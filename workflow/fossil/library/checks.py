@@ -1,4 +1,4 @@
-"""Check the library's arguments; every error names the argument, what was found and what to do."""
+"""Checks of the library's arguments; every error names the argument, what was found and what to do."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _FIXED = ("class_counts", "epochs", "proxy", "options")
 
 
 class FossilWeights:
-    """Compute FOSSIL's closed-form sample weights (Eq. 1): call it with each batch, step it after each epoch.
+    """FOSSIL's closed-form sample weights (Eq. 1): call it with each batch, step it after each epoch.
 
     A weight depends on its sample and the epoch, never on the batch. Shards of a batch on several processes therefore
     have the weights of the whole; every process steps its own object.

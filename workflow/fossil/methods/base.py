@@ -1,4 +1,4 @@
-"""What a weighting method is: samples and the progress of training in, per-sample losses and weights out.
+"""The interface of weighting methods: from samples and progress to per-sample losses and weights.
 
 Weights are asked for once an epoch, for all training samples, unless a method says that it needs the model's outputs
 for them. A method that learns its weights also has hooks, which the training loops call: ``start`` once,
@@ -48,22 +48,22 @@ class Samples:
 
     @property
     def classes(self) -> int:
-        """Number of classes K."""
+        """Return the number of classes K."""
         return self.class_counts.shape[-1]
 
     @property
     def class_priors(self) -> Tensor:
-        """Shares of the classes, shape (..., K)."""
+        """Compute the shares of the classes, shape (..., K)."""
         return self.class_counts / self.class_counts.sum(-1, keepdim=True)
 
     def of_class(self, values: Tensor) -> Tensor:
-        """For each sample the value of its class, shape (..., n), from values of shape (..., K)."""
+        """Return the value of each sample's class, shape (..., n), from values of shape (..., K)."""
         return values.gather(-1, self.targets)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Batch(Samples):
-    """Training samples and what the model says of them, valid until the step is done.
+    """Training samples and the model's outputs for them, valid until the step is done.
 
     Attributes
     ----------
@@ -76,14 +76,14 @@ class Batch(Samples):
 
 @dataclass(frozen=True)
 class Progress:
-    """Where training is: epoch t, counted from 0, of T epochs."""
+    """The progress of training: epoch t, counted from 0, of T epochs."""
 
     epoch: int
     epochs: int
 
     @property
     def fraction(self) -> float:
-        """t/T."""
+        """Return t/T."""
         return self.epoch / self.epochs
 
 
@@ -134,21 +134,21 @@ class Method:
 
     @property
     def uses_difficulty(self) -> bool:
-        """Whether its weights depend on difficulty."""
+        """Return whether its weights depend on difficulty."""
         return self.options_type.uses_difficulty
 
     def losses(self, batch: Batch) -> Tensor:
-        """Per-sample losses, shape (..., n)."""
+        """Compute per-sample losses, shape (..., n)."""
         return cross_entropy(batch.logits, batch.targets)
 
     def weights(self, samples: Samples, progress: Progress) -> Tensor:
-        """Per-sample weights, shape (..., n), non-negative and without gradient."""
+        """Compute per-sample weights, shape (..., n), non-negative and without gradient."""
         return torch.ones_like(samples.difficulty)
 
     def start(
         self, generators: Sequence[torch.Generator], *, stacked: bool, dtype: torch.dtype, device: torch.device
     ) -> None:
-        """Get ready to train anew.
+        """Prepare for a new training.
 
         Parameters
         ----------
@@ -159,20 +159,20 @@ class Method:
         """
 
     def before_epoch(self, samples: Samples, progress: Progress) -> None:
-        """Look at all training samples, in the order of their table."""
+        """Observe all training samples, in the order of their table."""
 
     def before_step(self, batch: Batch, losses: Tensor, lookahead: Lookahead) -> None:
-        """Look at a batch and its losses, whose graph must stay, before its weights are asked for."""
+        """Observe a batch and its losses, whose graph must stay, before its weights are computed."""
 
     def after_epoch(self, make_problem: MakeProblem, progress: Progress) -> None:
-        """Look at the trained and the validation samples after an epoch."""
+        """Observe the training and validation samples after an epoch."""
 
     def report(self) -> dict[str, Tensor]:
-        """Return what the epoch's history shall keep of the method itself, each of shape (...)."""
+        """Return the method's values for the epoch's history, each of shape (...)."""
         return {}
 
     def state_dict(self) -> dict[str, Any]:
-        """Return what a checkpoint must hold for training to go on: tensors, numbers and texts in dicts and lists.
+        """Return the state that resumes training: tensors, numbers and texts in dicts and lists.
 
         It may be asked for after any step. What ``before_epoch`` makes for ``weights`` is needed only by a method that
         gives weights at each step, since an epoch's weights are kept themselves.
@@ -180,11 +180,11 @@ class Method:
         return {}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a state of ``state_dict``, whose tensors are on the device, after ``start``."""
+        """Resume from a state of ``state_dict``, whose tensors are on the device, after ``start``."""
 
 
 def method_class(target: str) -> type[Method]:
-    """Find a method's class from its place, "module:Class"."""
+    """Import a method's class from its place, "module:Class"."""
     module, name = target.split(":")
     return getattr(importlib.import_module(module), name)
 

@@ -7,12 +7,12 @@ from torch import Tensor
 
 
 def inverse_prior_weights(counts: Tensor) -> Tensor:
-    """1/(K p_k), which gives every class the same total."""
+    """Compute 1/(K p_k), which gives every class the same total weight."""
     return counts.sum(-1, keepdim=True) / (counts.shape[-1] * counts)
 
 
 def effective_number_weights(counts: Tensor, *, beta: float) -> Tensor:
-    """Inverse effective numbers (1 - beta) / (1 - beta^n_k), scaled so that sum_k p_k weight_k = 1.
+    """Compute inverse effective numbers (1 - beta) / (1 - beta^n_k), scaled so that sum_k p_k weight_k = 1.
 
     Cui et al. (2019) scale them to the sum K instead. With this scale their limits are 1 at beta = 0 and 1/(K p_k) for
     beta towards 1, so that losses compare with those of the other class weights.

@@ -41,7 +41,7 @@ class Fossil(Method):
 def closed_form(
     samples: Samples, options: FossilOptions, progress: Progress, *, thresholds: Tensor | None = None
 ) -> Tensor:
-    """Weights of Eq. 1, shape (..., n), in the type of the difficulty, but at least float32.
+    """Compute the weights of Eq. 1, shape (..., n), in the type of the difficulty, at least float32.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def closed_form(
 
 
 def _values_at(table: Tensor, index: Tensor) -> Tensor:
-    """Values of a table of shape (..., k) at an index of shape (..., n), which is used up.
+    """Look up values of a table of shape (..., k) at an index of shape (..., n), which is modified.
 
     As ``gather`` along the last axis, which takes up to eight times as long on one core.
     """

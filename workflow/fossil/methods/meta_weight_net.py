@@ -85,7 +85,7 @@ class MetaWeightNet(Method):
 
 
 def _initial_net(hidden: int, generator: torch.Generator) -> list[Tensor]:
-    """Weights and biases of 1-hidden-1, of shapes (h, 1), (h, 1), (1, h) and (1, 1), started as torch.nn.Linear is."""
+    """Draw weights and biases of 1-hidden-1, shapes (h, 1), (h, 1), (1, h), (1, 1), like torch.nn.Linear."""
     shapes = (((hidden, 1), 1), ((hidden, 1), 1), ((1, hidden), hidden), ((1, 1), hidden))
     return [
         torch.empty(shape).uniform_(-1 / math.sqrt(inputs), 1 / math.sqrt(inputs), generator=generator)

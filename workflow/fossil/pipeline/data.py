@@ -1,4 +1,4 @@
-"""Where the files of each image data set are, and how they are read."""
+"""Places and readers of each image data set's files."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class DataJobs:
                 raise ConfigError(f"datasets.{name}.{problem}")
 
     def is_local(self, dataset: str) -> bool:
-        """Tell whether a data set lies in a folder of the user's."""
+        """Return whether a data set is in a folder of the user's."""
         return self.config.datasets[dataset].local_folder is not None
 
     def is_downloaded(self, dataset: str) -> bool:
-        """Tell whether the configuration asks for a download and names no folder."""
+        """Return whether the configuration asks for a download and names no folder."""
         return getattr(self.config.datasets[dataset], "download", False) and not self.is_local(dataset)
 
     def local_paths(self) -> list[str]:

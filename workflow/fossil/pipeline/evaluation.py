@@ -1,4 +1,4 @@
-"""The jobs that measure and compare: what each reads, and its settings."""
+"""The jobs that measure and compare: their files and settings."""
 
 from __future__ import annotations
 

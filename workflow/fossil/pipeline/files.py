@@ -1,4 +1,4 @@
-"""What the jobs of all studies share: the files of a run, and those that count where runs may lack."""
+"""Files that the jobs of all studies share, and the effect of allow_missing_runs on them."""
 
 from __future__ import annotations
 

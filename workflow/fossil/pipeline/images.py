@@ -1,4 +1,4 @@
-"""The jobs of the studies on images: which trainings there are, what each reads, and where its files are."""
+"""The jobs of the studies on images: their trainings, inputs and files."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ class ImageJobs:
 
     @property
     def datasets(self) -> list[str]:
-        """All image data sets of the run."""
+        """Return all image data sets of the run."""
         return [self.dataset] if self.external is None else [self.dataset, self.external]
 
     @property
     def trained(self) -> list[str]:
-        """Data sets that something is trained on."""
+        """Return the data sets that something is trained on."""
         return list(trained_datasets(self.config))
 
     @cached_property
     def scores_difficulty(self) -> bool:
-        """Whether an ERM of each fold scores the difficulty of its training images."""
+        """Return whether an ERM of each fold scores the difficulty of its training images."""
         return scores_difficulty(self.config)
 
     def dataset_of(self, study: str) -> str:
@@ -68,40 +68,40 @@ class ImageJobs:
         return self.studies[study][0].rows
 
     def folds_of(self, dataset: str) -> int:
-        """Return the number of divisions of a data set; a split column of one's own gives one."""
+        """Return the number of folds of a data set; a split column counts as one."""
         return self.config.image_folds if dataset == self.dataset else self.options.folds
 
     # Data and weights
 
     @property
     def array(self) -> str:
-        """Decoded images of a data set."""
+        """Return the decoded images of a data set."""
         return f"data/processed/{{dataset}}/images-{self.options.training.size}.npy"
 
     @property
     def array_description(self) -> str:
-        """What describes these, with their hash."""
+        """Return the files that describe these, with their hash."""
         return f"data/processed/{{dataset}}/images-{self.options.training.size}.json"
 
     @property
     def properties(self) -> str:
-        """Properties of every image."""
+        """Return the file of the properties of every image."""
         return f"data/processed/{{dataset}}/images-{self.options.training.size}.parquet"
 
     @property
     def weights(self) -> Paths:
-        """The backbone's first weights, where it has any."""
+        """Return the backbone's initial weights, if any."""
         return (
             [] if self.options.weights == "none" else [f"data/raw/weights/{self.options.training.backbone}.safetensors"]
         )
 
     @property
     def weights_descriptions(self) -> Paths:
-        """What describes these, with their hash."""
+        """Return the files that describe these, with their hash."""
         return [path.replace(".safetensors", ".json") for path in self.weights]
 
     def weights_file(self, wildcards: Any = None) -> Paths:
-        """Return the user's file of weights, where there is one."""
+        """Return the user's file of weights, if any."""
         return [str(Path(self.options.weights).expanduser())] if self._weights_source == "file" else []
 
     def weights_settings(self, wildcards: Any) -> dict[str, Any]:
@@ -136,7 +136,7 @@ class ImageJobs:
 
     @property
     def external_scoring_settings(self) -> dict[str, Any]:
-        """Settings of ``score_difficulty`` for all images of another data set."""
+        """Return the settings of ``score_difficulty`` for all images of another data set."""
         return {"proxy": self.options.difficulty_proxy, "training": self.options.training, "fold": None}
 
     # Training
@@ -178,12 +178,12 @@ class ImageJobs:
         return [method_module(wildcards.method)]
 
     def training_paths(self, wildcards: Any) -> dict[str, str | Paths]:
-        """Return where a training keeps its state while it runs, and where it can be watched."""
+        """Return the paths of a training's checkpoint and of its event files."""
         events = [f"results/logs/tensorboard/{wildcards.dataset}"] if self.options.tensorboard else []
         return {"checkpoint": self._checkpoint(wildcards, "runs"), "events": events}
 
     def trial_paths(self, wildcards: Any) -> dict[str, str]:
-        """Return where a trial keeps its state while it runs."""
+        """Return the path of a trial's checkpoint."""
         return {"checkpoint": self._checkpoint(wildcards, "trials")}
 
     def _checkpoint(self, wildcards: Any, kind: str) -> str:
@@ -218,7 +218,7 @@ class ImageJobs:
 
     @cached_property
     def trial_rows(self) -> list[Row]:
-        """A row for each set of options that is tried, as it is trained."""
+        """Return one row for each set of options of the trials."""
         return [
             Row(scenario=self.dataset, method=method, variant=variant, label=variant)
             for method, variant in _trained(trial for tried in self.trials.values() for trial in tried)
@@ -305,5 +305,5 @@ class ImageJobs:
 
 
 def _trained(tried: Iterable[Candidate]) -> list[tuple[str, str]]:
-    """Return methods and variants of trials as they are trained, each once."""
+    """Return methods and variants of the trials that are trained, each once."""
     return list(dict.fromkeys((trial.method, trial.trained_as) for trial in tried))

@@ -1,4 +1,4 @@
-"""The jobs of the synthetic section: what each trains, and the files of its runs."""
+"""The jobs of the synthetic section: their trainings, and the files of the runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class SyntheticJobs:
 
     @cached_property
     def grid(self) -> list[str]:
-        """Job groups of the grid of FOSSIL's options."""
+        """Return the job groups of the grid of FOSSIL's options."""
         return [name for name in self.groups if name.startswith("sensitivity-")]
 
     def problem_tables(self, wildcards: Any) -> list[str]:
@@ -34,7 +34,7 @@ class SyntheticJobs:
         return [f"data/processed/synthetic/{scenario}.parquet" for scenario in self._scenarios(wildcards.job_group)]
 
     def problem_descriptions(self, wildcards: Any) -> list[str]:
-        """Return what describes these problems, with their hashes."""
+        """Return the files that describe these problems, with their hashes."""
         return [f"data/processed/synthetic/{scenario}.json" for scenario in self._scenarios(wildcards.job_group)]
 
     def training_settings(self, wildcards: Any) -> dict[str, Any]:

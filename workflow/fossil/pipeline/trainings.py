@@ -13,7 +13,7 @@ from fossil.pipeline.synthetic import SyntheticJobs
 
 
 def training_groups(synthetic: SyntheticJobs, images: ImageJobs) -> list[dict[str, Any]]:
-    """Return the folders of all trainings: names, and folds and seeds where they have such."""
+    """Return the folders of all trainings: names, and folds and seeds if any."""
     studies = [study for study in images.studies if not study.endswith("-transfer")]
     trials = _group(images, images.trials_folder, [_name(row) for row in images.trial_rows])
     trials |= {"folds": images.config.trial_folds, "seeds": images.options.tuning.seeds}
@@ -25,7 +25,7 @@ def training_groups(synthetic: SyntheticJobs, images: ImageJobs) -> list[dict[st
 
 
 def training_records(synthetic: SyntheticJobs, images: ImageJobs) -> list[str]:
-    """Return the record of every training; with allow_missing_runs of those that were trained."""
+    """Return the records of all trainings; with allow_missing_runs, of the finished ones."""
     groups = map(Trainings.model_validate, training_groups(synthetic, images))
     return existing([str(path) for group in groups for path in group.records(Path("results"))], config=images.config)
 

@@ -1,1 +1,1 @@
-"""What keeps jobs alive and their records: logs, files, failures, locks, queue and provenance."""
+"""Jobs and their records: logs, files, failures, locks, queue and provenance."""

@@ -20,12 +20,12 @@ _LOCKS = Path("results/logs/running")
 
 
 def name_run() -> None:
-    """Give the run that this process drives a name of its own, which its jobs find in the environment."""
+    """Set a unique name of this run in the environment, where its jobs read it."""
     os.environ[RUN] = uuid.uuid4().hex
 
 
 def hold_lock(folder: Path) -> FileLock:
-    """Tell other processes, until this one ends, that the run that the environment names runs jobs in a folder.
+    """Lock a folder for the run that the environment names, until this process ends.
 
     Where the file system knows no locks, the file alone tells it, and stays where this process is killed.
     """
@@ -41,7 +41,7 @@ def hold_lock(folder: Path) -> FileLock:
 
 
 def other_runs(folder: Path) -> list[Path]:
-    """Locks of other runs that run jobs in a folder, alive as far as this machine can tell.
+    """Return the locks of other runs in a folder, as far as this machine can tell that they are alive.
 
     Of a run's job, which the environment names as well, the run itself is no other.
     """

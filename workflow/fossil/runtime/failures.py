@@ -1,4 +1,4 @@
-"""Failures of a job, in a file beside its log that no try empties: one line of JSON for each, the newest last.
+"""Failures of a job, in a file next to its log that no try empties: one line of JSON each, the newest last.
 
 Snakemake empties a job's log before each try, and with ``retries`` it tries again whatever happened. A job that was
 killed, or that met a fault of a machine, may succeed then. One that raised an error of its own would only do so again,
@@ -35,7 +35,7 @@ _WORDS = re.compile(
 
 
 def is_mended_by_another_try(error: BaseException) -> bool:
-    """Tell faults of a machine, of its memory and of its network from errors that would come again.
+    """Return whether an error is a fault of machine, memory or network, and not one that would recur.
 
     Too little memory of a GPU is none of them: a job that is tried again asks for more of the machine's alone.
     """
@@ -49,7 +49,7 @@ def is_mended_by_another_try(error: BaseException) -> bool:
 
 
 def note_failure(log: Path, message: str, *, final: bool) -> None:
-    """Add a line on a failure beside a log.
+    """Append a line about a failure next to a log.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def note_failure(log: Path, message: str, *, final: bool) -> None:
 
 
 def final_failure(log: Path) -> str | None:
-    """Say what this job failed of before in the same run of Snakemake, if another try would fail as well."""
+    """Return the earlier failure of this job in the same run of Snakemake, if another try would fail as well."""
     path, run = failures_of(log), os.environ.get(RUN)
     if run is None or not path.exists():
         return None
@@ -85,5 +85,5 @@ def final_failure(log: Path) -> str | None:
 
 
 def failures_of(log: Path) -> Path:
-    """File of the failures of the job that a log belongs to."""
+    """Return the file of failures of the job that a log belongs to."""
     return log.with_suffix(".failures.jsonl")

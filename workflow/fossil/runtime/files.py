@@ -1,4 +1,4 @@
-"""Reading and writing results: everything is written beside its final name and renamed."""
+"""Reading and writing of results: each file is written under a temporary name and renamed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
-    """Give a temporary path in the same folder that takes the final name when the block ends well.
+    """Yield a temporary path in the same folder, which gets the final name when the block succeeds.
 
     The temporary name keeps the suffix, for writers that go by it. After an error nothing is left under either name
     that was not there before; what a killed process leaves, the next one overwrites.
@@ -60,7 +60,7 @@ def write_csv(path: Path, frame: pd.DataFrame) -> None:
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Write tensors as safetensors, readable by whoever the folder's owner lets read (save_file would not be)."""
+    """Write tensors as safetensors with the usual permissions, which save_file would narrow."""
     from safetensors.torch import save
 
     with atomic_path(path) as temporary:
@@ -68,7 +68,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
 
 
 def visible_files(folder: Path) -> Iterator[Path]:
-    """Find the files below a folder, through links to folders too, but not hidden ones and not dangling links.
+    """Return the files below a folder, also through links to folders; without hidden files and dangling links.
 
     Each folder is looked into once, however many links lead to it, so that links in a circle do no harm.
     """

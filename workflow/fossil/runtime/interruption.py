@@ -26,7 +26,7 @@ class TrainingInterruptedError(RuntimeError):
 
 @contextmanager
 def noted_signals() -> Iterator[Callable[[], signal.Signals | None]]:
-    """Note SIGTERM and SIGUSR1 instead of ending; gives a function that tells the first one that came.
+    """Record SIGTERM and SIGUSR1 instead of ending; yield a function that returns the first one.
 
     Outside the main thread, where Python lets no one handle signals, they do what they did.
     """

@@ -1,4 +1,4 @@
-"""Leases of GPUs: of the jobs that a user runs on a machine at once, each gets a device of its own.
+"""Leases of GPUs: each concurrent job of a user on a machine gets a different device.
 
 A lease is a lock on a file, which the system takes back when the process ends, however it ends. It binds only processes
 that ask for leases, in one folder.
@@ -22,7 +22,7 @@ from fossil.runtime.logs import logger
 
 @dataclass(frozen=True)
 class Lease:
-    """A device that is this process's own while the lease lives.
+    """A device that only this process uses while the lease lasts.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Lease:
 
 
 def lease_device(keys: Sequence[str], folder: Path, *, seconds_between_tries: float = 1.0) -> Lease:
-    """Take the first free device, and wait for one, with a line in the log, where none is free.
+    """Lease the first free device; wait for one, with a line in the log, where none is free.
 
     Parameters
     ----------
@@ -72,13 +72,13 @@ def lease_device(keys: Sequence[str], folder: Path, *, seconds_between_tries: fl
 
 
 def lease_folder() -> Path:
-    """Folder of the leases of this user on this machine."""
+    """Return the folder of this user's leases on this machine."""
     return Path(tempfile.gettempdir()) / f"fossil-leases-{os.getuid()}"
 
 
 @cache
 def own_cuda_device() -> Lease:
-    """Lease a CUDA device until this process ends; whoever asks again gets the same."""
+    """Lease a CUDA device until this process ends; later calls return the same."""
     import torch
 
     keys = [str(torch.cuda.get_device_properties(place).uuid) for place in range(torch.cuda.device_count())]

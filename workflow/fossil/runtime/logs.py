@@ -22,7 +22,7 @@ _SECONDS_BETWEEN_LINES = 10.0
 
 @contextmanager
 def logging_to(path: Path | None) -> Iterator[None]:
-    """Send both output streams of this process, its children included, to a log file.
+    """Redirect both output streams of this process and of its children to a log file.
 
     Progress keeps going to the terminal. Without a path, the log itself goes to the terminal.
     """
@@ -124,4 +124,4 @@ class _Lines:
             say(line)
 
     def flush(self) -> None:
-        """Lines are flushed one by one."""
+        """Do nothing: each line is flushed at once."""

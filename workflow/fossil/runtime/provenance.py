@@ -1,4 +1,4 @@
-"""What a run was: settings, code, versions, device and seconds."""
+"""Records of runs: settings, code, versions, device and seconds."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PACKAGES = (
 
 
 def record(*, stage: str, settings: Any, code: str, seconds: float, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Describe a finished run; ``facts`` are what the stage itself reports, such as its device or its status."""
+    """Describe a finished run; ``facts`` are the stage's report, such as its device or its status."""
     return {
         "stage": stage,
         "status": "ok",
@@ -59,7 +59,7 @@ def machine() -> dict[str, Any]:
 
 
 def _system() -> str:
-    """Name the operating system; Windows' subsystem for Linux says Microsoft in the kernel's release."""
+    """Return the operating system; Windows' subsystem for Linux has Microsoft in the kernel's release."""
     try:
         name = platform.freedesktop_os_release()["PRETTY_NAME"]
     except (OSError, KeyError):
@@ -68,7 +68,7 @@ def _system() -> str:
 
 
 def _processor() -> dict[str, Any]:
-    """Name the processor and count the cores of all of its kind; an ARM kernel names none."""
+    """Return the processor's name and number of physical cores; an ARM kernel gives no name."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
@@ -85,7 +85,7 @@ def _processor() -> dict[str, Any]:
 
 
 def _cuda() -> dict[str, Any]:
-    """Ask torch, if it is there already: to import it takes longer than many a stage."""
+    """Describe CUDA if torch is already imported, since the import takes longer than many stages."""
     torch = sys.modules.get("torch")
     if torch is None or not hasattr(torch, "version"):
         return {}

@@ -24,7 +24,7 @@ class QueueError(RuntimeError):
 
 
 def cancel_jobs_of_killed_runs(folder: Path, *, say: Callable[[str], object]) -> None:
-    """Cancel what was submitted from a folder before; not where another run is at work there, whose jobs they may be.
+    """Cancel jobs of earlier runs in a folder, unless another run is at work in it.
 
     Parameters
     ----------
@@ -88,14 +88,14 @@ def cancel_jobs_of(folder: Path, *, say: Callable[[str], object], seconds: float
 
 
 def jobs_of(folder: Path) -> list[str]:
-    """Numbers of this user's jobs in the queue that Snakemake submitted from a folder."""
+    """Return the numbers of this user's jobs in the queue that Snakemake submitted from a folder."""
     lines = _call("squeue", "--me", "--noheader", "--format", "%A|%j|%Z").splitlines()
     rows = [line.split("|", maxsplit=2) for line in lines]
     return sorted({job for job, name, place in rows if _NAME.fullmatch(name) and _is_same(Path(place), folder)})
 
 
 def _is_same(one: Path, other: Path) -> bool:
-    """Compare folders that may have several names, one of which this machine may not know."""
+    """Return whether two paths are the same folder, which may have a name that this machine does not know."""
     try:
         return one.samefile(other)
     except OSError:

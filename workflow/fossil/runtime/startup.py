@@ -1,4 +1,4 @@
-"""How a process of ``python -m fossil`` starts and ends, where that saves more than 5% of the default study's CPU time.
+"""Start and end of ``python -m fossil``, as far as they save over 5% of the default study's CPU time.
 
 Measured in CPU seconds of a training (``train_fold``, six epochs, one thread, two loaded cores, best of five): 4.4 as
 here, 5.2 with Python's own threshold of the garbage collector, 6.3 with an ordinary exit. 110 of the study's 192 jobs

@@ -1,4 +1,4 @@
-"""One module a stage of the pipeline: it reads its inputs, calls the package and writes its outputs.
+"""The stages of the pipeline, one module each, which reads inputs, calls the package and writes outputs.
 
 A stage is a module with a ``Settings`` model and a function ``run(settings, *, ...)`` whose keyword-only parameters are
 its input and output paths (``Path`` or ``list[Path]``) and, where it can use them, its number of threads (``int``).

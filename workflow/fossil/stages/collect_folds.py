@@ -12,7 +12,7 @@ from fossil.runtime.files import write_parquet
 
 
 class Settings(Strict):
-    """The runs that there should be, and the role of the images that are measured."""
+    """The expected runs, and the role of the images that are measured."""
 
     study: str
     rows: list[Row]

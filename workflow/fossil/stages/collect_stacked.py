@@ -11,7 +11,7 @@ from fossil.runtime.files import write_parquet
 
 
 class Settings(Strict):
-    """The runs that there should be."""
+    """The expected runs."""
 
     study: str
     rows: list[Row]
@@ -19,6 +19,6 @@ class Settings(Strict):
 
 
 def run(settings: Settings, *, records: list[Path], metrics: Path) -> None:
-    """Write the long table of metrics; the files of a training job's runs lie beside its record."""
+    """Write the long table of metrics; the files of a training job's runs are next to its record."""
     table = collect_stacked(records, study=settings.study, rows=settings.rows, seeds=settings.seeds)
     write_parquet(metrics, table)

@@ -1,4 +1,4 @@
-"""Compute the metrics of models on a data set that they never saw."""
+"""Compute the metrics of models on an external data set."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fossil.runtime.files import write_parquet
 
 
 class Settings(Strict):
-    """The models that there should be, by rows, folds and seeds."""
+    """The expected models, by rows, folds and seeds."""
 
     study: str
     rows: list[Row]
@@ -22,7 +22,7 @@ class Settings(Strict):
 
 
 def run(settings: Settings, *, runs: Path, internal: Path, metrics: Path) -> None:
-    """Write the long table of metrics; ``internal`` has those of the same models on their own test images."""
+    """Write the long table of metrics; ``internal`` has the same models' metrics on internal test images."""
     table = collect_transfer(
         runs,
         pd.read_parquet(internal),

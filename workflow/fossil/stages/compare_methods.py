@@ -15,7 +15,7 @@ from fossil.runtime.files import write_csv
 
 
 class Settings(Strict):
-    """What is compared with what, and how; test_train_ratio is that of the folds that the models were trained in."""
+    """The comparisons and their tests; test_train_ratio is that of the folds in which the models were trained."""
 
     study: str
     blocks: list[Block]
@@ -25,7 +25,7 @@ class Settings(Strict):
 
 
 def run(settings: Settings, *, metrics: Path, statistics: Path) -> dict[str, Any]:
-    """Read the metrics (Parquet), write the comparisons (CSV); returns how many and how many pairs they lack."""
+    """Write the comparisons (CSV) of metrics (Parquet); returns the numbers of comparisons and missing pairs."""
     compared = compare(
         pd.read_parquet(metrics),
         study=settings.study,

@@ -12,7 +12,7 @@ from fossil.data.downloads.pad_ufes_20_source import download_pad_ufes_20
 
 
 class Settings(Strict):
-    """Where from: a mirror's scheme and host, such as ``https://mirror.example.org``, instead of the publisher's."""
+    """The mirror's scheme and host, such as ``https://mirror.example.org``, instead of the publisher's."""
 
     mirror: str | None = Field(None, pattern=r"^https?://[^/\s]+(/\S*)?$")
 

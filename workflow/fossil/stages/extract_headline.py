@@ -14,7 +14,7 @@ _ROW = ["study", "scenario", "method", "variant"]
 
 
 class Settings(Strict):
-    """Which metrics are main ones."""
+    """The main metrics."""
 
     metrics: list[str]
 

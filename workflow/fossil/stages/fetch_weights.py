@@ -10,14 +10,14 @@ from fossil.runtime.files import sha256, write_json, write_tensors
 
 
 class Settings(Strict):
-    """Which backbone, and where its weights come from: a Python package, the Hugging Face hub or a file."""
+    """The backbone, and the source of its weights: a Python package, the Hugging Face hub or a file."""
 
     backbone: str
     source: Literal["package", "hub", "file"]
 
 
 def run(settings: Settings, *, file: list[Path], weights: Path, description: Path) -> None:
-    """Write the tensors and their description: origin, licence, hash and the input that timm says the backbone expects.
+    """Write the tensors and their description: origin, licence, hash and the backbone's expected input.
 
     ``file`` names the file of source "file", and nothing for the others. What comes from the hub lies in a folder
     ``hub`` next to ``weights``, so that a failed or killed download resumes.

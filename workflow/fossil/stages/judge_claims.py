@@ -1,4 +1,4 @@
-"""Judge what the paper claims by the results and by the paper itself."""
+"""Judge the paper's claims by the results and by the paper itself."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fossil.runtime.files import write_csv
 
 
 class Settings(Strict):
-    """Which study has the rows of which table of the paper, and how rows are compared.
+    """The study of each table of the paper, and the tests of rows.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ def run(
     tuning: list[Path],
     ledger: Path,
 ) -> dict[str, Any]:
-    """Write the ledger (CSV); returns how many rows of each kind have which verdict."""
+    """Write the ledger (CSV); returns the number of rows by kind and verdict."""
     evidence = Evidence(
         metrics=pd.concat([pd.read_parquet(path) for path in metrics], ignore_index=True),
         tables=settings.tables,

@@ -1,4 +1,4 @@
-"""Divide a data set's patients, and pictures that are the same with them, into folds."""
+"""Divide a data set into folds, without dividing patients or identical pictures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fossil.runtime.files import write_parquet
 
 
 class Settings(Strict):
-    """How many folds, how much validation."""
+    """The number of folds and the share of validation."""
 
     folds: int
     validation_fraction: float

@@ -19,7 +19,7 @@ class Settings(Strict):
 
 
 def run(settings: Settings, *, root: Path, manifest: Path) -> dict[str, Any]:
-    """Write the manifest of the data set in a folder; return what a reader should know of it."""
+    """Write the manifest of the data set in a folder; return its facts for the record."""
     reader = importlib.import_module(f"fossil.data.{settings.reader}")
     found = reader.read_manifest(root, reader.Options.model_validate(settings.options))
     if missing := found.facts.get("missing_images"):

@@ -42,7 +42,7 @@ def run(settings: Settings, *, problems: list[Path], descriptions: list[Path]) -
 
 
 def _counts(problems: dict[int, SyntheticData], role: str) -> dict[str, Any]:
-    """Rows of a split, and by seed its originals of class 0 and of class 1, and the same with augmented copies."""
+    """Count rows of a split, and by seed the samples of each class, without and with augmented copies."""
     splits = {str(seed): getattr(problem, role) for seed, problem in problems.items()}
     return {
         "rows": len(next(iter(splits.values())).targets),

@@ -15,7 +15,7 @@ from fossil.runtime.files import write_csv
 
 
 class Settings(Strict):
-    """The grid, the base level of each of its factors, and how to test."""
+    """The grid, the base level of each of its factors, and the tests."""
 
     blocks: list[Block]
     base: dict[str, str]
@@ -24,7 +24,7 @@ class Settings(Strict):
 
 
 def run(settings: Settings, *, metrics: Path, effects: Path) -> dict[str, Any]:
-    """Read the metrics (Parquet), write the effects (CSV); returns how many and how many seeds they lack."""
+    """Write the effects (CSV) of metrics (Parquet); returns the numbers of effects and missing seeds."""
     measured = grid_effects(
         pd.read_parquet(metrics),
         blocks=settings.blocks,

@@ -12,7 +12,7 @@ from fossil.runtime.files import write_parquet
 
 
 class Settings(Strict):
-    """The runs that there should be, and the recall wanted of the threshold."""
+    """The expected runs, and the recall that the threshold must reach."""
 
     study: str
     rows: list[Row]

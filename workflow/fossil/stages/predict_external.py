@@ -1,4 +1,4 @@
-"""Predict the images of a data set with the models that a method left on another one."""
+"""Predict the images of an external data set with a method's trained models."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Run(Strict):
 
 
 class Settings(Strict):
-    """How the models were trained, and of which folds and seeds they are, in the order of their files."""
+    """The training of the models, and their folds and seeds, in the order of their files."""
 
     training: ImageTraining
     runs: list[Run]

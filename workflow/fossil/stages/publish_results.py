@@ -18,7 +18,7 @@ _RUN = ["study", "scenario", "method", "variant", "fold", "seed"]
 
 
 class Settings(Strict):
-    """What the run was, whose images it read, and what may be published.
+    """The run's configuration, the user's files that it read, and what may be published.
 
     Attributes
     ----------

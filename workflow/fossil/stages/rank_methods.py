@@ -1,4 +1,4 @@
-"""Rank the rows of every block of a study, and test whether their mean ranks differ."""
+"""Rank the rows of every block of a study, and test their mean ranks for differences."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fossil.runtime.files import write_csv
 
 
 class Settings(Strict):
-    """What is ranked, and the level of the critical difference."""
+    """The ranked blocks, and the level of the critical difference."""
 
     study: str
     blocks: list[Block]
@@ -23,7 +23,7 @@ class Settings(Strict):
 
 
 def run(settings: Settings, *, metrics: Path, ranks: Path) -> dict[str, Any]:
-    """Read the metrics (Parquet), write mean ranks and tests (CSV); returns how many rows and how many lack units."""
+    """Write mean ranks and tests (CSV) of metrics (Parquet); returns the numbers of rows and incomplete rows."""
     ranked = rank_rows(
         pd.read_parquet(metrics),
         study=settings.study,

@@ -11,7 +11,7 @@ from fossil.versions.restoring import changed_code, mark_up_to_date, restore
 
 
 class Settings(Strict):
-    """None."""
+    """No settings."""
 
 
 def run(settings: Settings) -> None:

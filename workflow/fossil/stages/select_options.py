@@ -16,7 +16,7 @@ from fossil.runtime.logs import logger
 
 
 class Settings(Strict):
-    """The candidates of one method, the trials that there should be, and the rule."""
+    """The candidates of one method, the expected trials, and the rule."""
 
     dataset: str
     method: str
@@ -27,7 +27,7 @@ class Settings(Strict):
 
 
 def run(settings: Settings, *, runs: Path, options: Path) -> dict[str, Any]:
-    """Write the chosen options; what they were chosen by goes into the record.
+    """Write the chosen options; the record keeps the criterion.
 
     The trials were told nothing of their fold's test images and have no predictions of them.
     """
@@ -56,6 +56,6 @@ def run(settings: Settings, *, runs: Path, options: Path) -> dict[str, Any]:
 
 
 def _measure(folder: Path) -> dict[str, float]:
-    """Return the AUC alone: a change of another metric must not train again what was tuned."""
+    """Compute the AUC alone, so that a change of another metric reruns no tuned training."""
     seen = fold_predictions(folder, "validation")
     return {CRITERION: float(area_under_roc_curve(seen["target"].to_numpy() == 1, seen["probability"].to_numpy(float)))}

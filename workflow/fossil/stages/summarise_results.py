@@ -13,7 +13,7 @@ from fossil.runtime.files import write_text
 
 
 class Settings(Strict):
-    """What was run, on which data, the first synthetic scenario, and what others are tested against at which level."""
+    """The study and its data, the first synthetic scenario, the reference and the level."""
 
     facts: list[list[str]]
     warning: str
@@ -34,7 +34,7 @@ def run(
     claims: list[Path],
     summary: Path,
 ) -> None:
-    """Read tables, ledger (CSV; no path for what the run does not have) and metrics (Parquet); write Markdown."""
+    """Read tables, ledger (CSV; no path where the run has none) and metrics (Parquet); write Markdown."""
     tables = Tables(
         synthetic=_table(synthetic),
         internal=_table(internal),

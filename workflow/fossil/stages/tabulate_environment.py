@@ -18,7 +18,7 @@ class Settings(Strict):
 
 
 def run(settings: Settings, *, results: Path, reported: Path, tex: Path, csv: Path) -> None:
-    """Read the records that are there below the folder of results, and the paper's text (CSV); write LaTeX and CSV."""
+    """Read the available records below the folder of results and the paper's text (CSV); write LaTeX and CSV."""
     records = read_records(settings.trainings, results)
     table, latex = environment_table(records.values(), read_reported_text(reported, place="env"))
     write_csv(csv, table)

@@ -13,7 +13,7 @@ from fossil.runtime.files import write_csv, write_text
 
 
 class Settings(Strict):
-    """What the table needs to know: its name, the start of its caption, rows, and the wanted recall."""
+    """The table's name, the start of its caption, its rows, and the wanted recall."""
 
     table: str
     title: str

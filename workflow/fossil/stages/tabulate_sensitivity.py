@@ -16,7 +16,7 @@ from fossil.runtime.files import write_csv, write_text
 
 
 class Settings(Strict):
-    """What the table needs to know: the start of its caption, the grid, and its metric."""
+    """The start of the table's caption, the grid, and its metric."""
 
     title: str
     blocks: Annotated[list[Block], Field(min_length=1, max_length=1)]

@@ -62,7 +62,7 @@ def run(
 
 
 def _notes_on_data(records: Mapping[str, dict[str, Any]]) -> Iterator[str]:
-    """Return what is peculiar about the data; a record's name is that of its problem or data set."""
+    """Return notes on peculiar data; a record's name is that of its problem or data set."""
     for record in records.values():
         if missing := record.get("missing_images"):
             yield f"{missing} of {record['rows']} rows of the metadata have no image and were left out."
@@ -82,7 +82,7 @@ def _notes_on_data(records: Mapping[str, dict[str, Any]]) -> Iterator[str]:
 
 
 def _effective_ratio(twins: Mapping[bool, dict[str, Any]]) -> str:
-    """Return the ratio of a problem, whose originals are alike with augmented copies and without."""
+    """Return the imbalance ratio of a problem's originals, the same with and without augmented copies."""
     splits = {augmented: record["splits"]["train"] for augmented, record in twins.items()}
     text = f"{_mean_ratio(next(iter(splits.values()))['class_counts']):.2f}:1"
     if True not in splits:

@@ -14,7 +14,7 @@ from fossil.runtime.files import read_json, write_csv, write_text
 
 
 class Settings(Strict):
-    """The data set and its description, the searches, and how long and where they tried."""
+    """The data set and its description, the searches, and the epochs, folds and seeds of their trials."""
 
     dataset: str
     title: str

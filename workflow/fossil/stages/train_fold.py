@@ -25,7 +25,7 @@ from fossil.training.image_data import predict_logits
 
 
 class Settings(Strict):
-    """The method, the fold, the seed, how to train, and the roles of the images that are predicted."""
+    """The method, the fold, the seed, the training, and the roles of the images to predict."""
 
     method: dict[str, Any]
     method_name: str
@@ -53,7 +53,7 @@ def run(
     events: Sequence[Path] = (),
     code: str = "",
 ) -> dict[str, Any]:
-    """Write predictions for the images of the roles, the epochs, and the model where a file is named for it.
+    """Write predictions for the images of the roles, the epochs, and the model if it has a file.
 
     The options of a file ``tuned`` (JSON, from ``select_options``) are laid over those of the method. A loss that is
     not finite ends the run as failed: its predictions are empty and the record says why. With a path for a checkpoint,
@@ -102,7 +102,7 @@ def run(
 
 
 def _checkpoint(path: Path, settings: Settings, code: str, read: Sequence[Path]) -> Checkpoint:
-    """Return where the training's state is kept, with all that its result depends on."""
+    """Return the checkpoint of the training, with everything that its result depends on."""
     identity = {"settings": settings.model_dump(mode="json"), "code": code, "data": [sha256(file) for file in read]}
     return Checkpoint(path, identity)
 

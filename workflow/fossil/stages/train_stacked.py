@@ -1,4 +1,4 @@
-"""Train run configurations of the synthetic study one after another, all seeds of a run configuration together."""
+"""Train run configurations of the synthetic study, all seeds of a run configuration together."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from fossil.training.stacked import StackedResult, score_training_samples, train
 
 
 class Settings(Strict):
-    """The runs and how to train.
+    """The runs and their training.
 
     ``scorer`` is the baseline whose scores are the difficulty of runs with a frozen one; null where none has.
     """
@@ -66,7 +66,7 @@ def run(settings: Settings, *, problems: list[Path], predictions: Path, history:
 
 
 class _Trainer:
-    """Keeps what several runs share: problems, and frozen scores of difficulty."""
+    """A trainer with what several runs share: problems, and frozen scores of difficulty."""
 
     def __init__(self, settings: Settings, files: dict[str, Path]) -> None:
         self._settings = settings
@@ -88,7 +88,7 @@ class _Trainer:
         return [runs[start : start + most] for runs in alike.values() for start in range(0, len(runs), most)]
 
     def train(self, runs: Sequence[RunConfig]) -> Iterator[tuple[RunConfig, list[SyntheticData], StackedResult]]:
-        """Train runs as one stack; gives each with its problems and what its models ended with."""
+        """Train runs as one stack; yield each with its problems and its result."""
         first = runs[0]
         proxy = first.proxy or "softmax"  # a method without difficulty never asks for scores
         scores = None

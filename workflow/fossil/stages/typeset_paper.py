@@ -1,4 +1,4 @@
-"""Set the document of all tables and figures as PDF."""
+"""Typeset the document of all tables and figures as PDF."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from fossil.runtime.logs import logger
 
 
 class TypesettingError(RuntimeError):
-    """LaTeX is not there or stopped; the message says what to do."""
+    """LaTeX is missing or stopped; the message says what to do."""
 
 
 class Settings(Strict):
-    """There is nothing to set."""
+    """No settings."""
 
 
 def run(settings: Settings, *, document: Path, pdf: Path) -> dict[str, Any]:
@@ -46,13 +46,13 @@ def run(settings: Settings, *, document: Path, pdf: Path) -> dict[str, Any]:
 
 
 def _reason(log: str) -> str:
-    """Find the first error, or else the first reference that leads nowhere."""
+    """Return the first error, or else the first undefined reference."""
     found = re.search(r"^!.*", log, flags=re.MULTILINE) or re.search(r"Reference .* undefined", log)
     return found.group() if found else "its output says why"
 
 
 def _facts(log: str) -> dict[str, Any]:
-    """Count by LaTeX's log what is in the document."""
+    """Return counts of the document's contents from LaTeX's log."""
     pages = re.search(r"\((\d+) pages?", log)
     facts = {
         "pages": int(pages.group(1)) if pages else 0,

@@ -21,7 +21,7 @@ _COLUMNS = ("seed", "epoch", "weighted_train_loss", "weight_mean", "n_eff", "val
 
 
 class Settings(Strict):
-    """The runs that are described, of some methods as configured on one scenario, and the sizes of what is computed.
+    """The described runs of configured methods on one scenario, and the sizes of the computations.
 
     ``comparable`` are the methods that train on cross-entropy and do not see the validation split.
     """

@@ -1,4 +1,4 @@
-"""Write the pages of the workflow's report that are no figure: an overview, the claims, the runs and every table."""
+"""Write the pages of the workflow's report that are not figures: an overview, the claims, the runs and every table."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class TablePage(Strict):
 
 
 class Settings(Strict):
-    """The page of each table, by name; what the report's categories hold; what holds for all tables; the trainings."""
+    """The pages of the tables, the contents of the report's categories, the protocol, and the trainings."""
 
     tables: dict[str, TablePage]
     categories: dict[str, str]
@@ -60,6 +60,6 @@ def run(
 
 
 def _read(path: Path) -> pd.DataFrame:
-    """Read a table, with what the paper prints as the text that it is."""
+    """Read a table, with the paper's numbers as text."""
     names = pd.read_csv(path, nrows=0).columns
     return pd.read_csv(path, dtype={name: str for name in names if "_printed" in name})

@@ -10,7 +10,7 @@ from fossil.runtime.files import write_text
 
 
 class Settings(Strict):
-    """Title, facts and warning of the first page, what holds for all tables (heading, sentences), and the sections."""
+    """Title, facts and warning of the first page, the protocol (heading, sentences), and the sections."""
 
     title: str
     facts: list[list[str]]

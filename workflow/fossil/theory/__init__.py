@@ -1,4 +1,4 @@
-"""The paper's statements, each checked by computing: as printed and, where that fails, in a corrected form.
+"""Numerical checks of the paper's statements: as printed and, where that fails, in a corrected form.
 
 Each check stands under its statement in a module of this package (see ``statement``). ``runs`` describes what the
 trained runs show; no verdict rests on it.
@@ -39,7 +39,7 @@ ROUNDS = 100_000
 
 @dataclass(frozen=True)
 class Inputs:
-    """What the checks of the statements may ask for, by the names of their parameters.
+    """Inputs of the checks of the statements, by the names of their parameters.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The gradient through the lower level, implicit and unrolled, and whether the upper level is convex: Eq. 6, Thm 4.3.
+"""The gradient through the lower level, implicit and unrolled, and convexity of the upper level: Eq. 6, Thm 4.3.
 
 The lower level is logistic regression in float64, solved by Newton's method until its gradient is rounding error.
 """

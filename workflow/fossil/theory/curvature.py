@@ -1,4 +1,4 @@
-"""Products with the Hessian, what an iteration with them costs (Proposition 4.4), and projections."""
+"""Products with the Hessian, the cost of an iteration with them (Proposition 4.4), and projections."""
 
 from __future__ import annotations
 

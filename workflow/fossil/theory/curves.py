@@ -50,7 +50,7 @@ def collect_curves(
 
 
 def _regret(panel: str, series: str, trace: Trace, values: np.ndarray) -> pd.DataFrame:
-    """Values at rounds evenly spaced in logarithm, in units of G D so that streams can be compared."""
+    """Return values at rounds evenly spaced in logarithm, in units of G D so that streams can be compared."""
     last = len(values)
     places = np.unique(np.geomspace(min(_FROM, last), last, _POINTS).astype(int)) - 1
     scaled = values[places] / (trace.gradient_bound * trace.diameter)

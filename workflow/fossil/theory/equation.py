@@ -1,4 +1,4 @@
-"""Eq. 1 as it is trained with and, factor by factor, as it is printed; random samples to put into it."""
+"""Eq. 1 as trained and, factor by factor, as printed, with random samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far the weighted training loss of one model is from its validation loss: Theorem 4.2."""
+"""The gap between weighted training loss and validation loss of one model: Theorem 4.2."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def average_slope(trace: Trace) -> float:
 
 
 def path_slope(trace: Trace) -> float:
-    """Fit the exponent of the path length in the number of rounds; what is shorter than the diameter counts as that."""
+    """Fit the exponent of the path length in the number of rounds; a path counts as at least the diameter."""
     assert trace.path_length is not None
     return tail_slope(trace, np.maximum(trace.path_length, trace.diameter))
 

@@ -1,4 +1,4 @@
-"""What runs show next to the statements: a description that no verdict rests on."""
+"""Observations of runs about the statements; no verdict rests on them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fossil.theory.statement import loglog_slope
 
 
 def describe_gaps(runs: pd.DataFrame, *, comparable: Sequence[str] | None = None) -> str:
-    """Describe how the gap after training goes with 1/sqrt(N_eff), all methods together and within each.
+    """Describe the correlation of the final gap with 1/sqrt(N_eff), over all methods and within each.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def describe_gaps(runs: pd.DataFrame, *, comparable: Sequence[str] | None = None
 
 
 def describe_shares(runs: pd.DataFrame) -> str:
-    """Describe how much of the weight one sample had at most, and the smallest N_eff/N of each method.
+    """Describe the largest share of weight of one sample, and the smallest N_eff/N of each method.
 
     The largest share of one sample is at most the root of sum (w / sum w)^2 = 1 / N_eff. A sentence with a space before
     it; nothing without runs.
@@ -65,7 +65,7 @@ def describe_shares(runs: pd.DataFrame) -> str:
 
 
 def within_methods(gaps: pd.DataFrame) -> dict[str, float]:
-    """Spearman's correlation of x and gap within each method that has several of both."""
+    """Compute Spearman's correlation of x and gap within each method that has several of both."""
     return {
         str(method): float(stats.spearmanr(of_method["x"], of_method["gap"])[0])
         for method, of_method in gaps.groupby("method", sort=False)

@@ -1,4 +1,4 @@
-"""Whether the objective stays bounded and has a minimum: Theorem 3.1 and Proposition 4.1."""
+"""Boundedness and minimum of the objective: Theorem 3.1 and Proposition 4.1."""
 
 from __future__ import annotations
 

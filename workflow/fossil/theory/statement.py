@@ -1,4 +1,4 @@
-"""The statements of the paper: what each says, how it is checked, and how a verdict follows.
+"""The statements of the paper, their checks, and their verdicts.
 
 A check is a function that computes an `Outcome`. The decorator `statement` puts the paper's words next to it, and
 `STATEMENTS` has all of them.
@@ -24,7 +24,7 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What the check of a statement measured.
+    """The measurements of the check of a statement.
 
     Attributes
     ----------

@@ -78,7 +78,7 @@ def static_traces(*, seed: int, rounds: int) -> list[Trace]:
 
 
 def dynamic_traces(*, seed: int, rounds: int) -> list[Trace]:
-    """Compute regret against centres that wander, and against ones that jump T^(1/4) and sqrt(T) times."""
+    """Compute regret against centres that drift, and against ones that jump T^(1/4) and sqrt(T) times."""
     return [
         drifting_quadratics(rounds, np.random.default_rng(seed))[1],
         jumping_stream(rounds, name=SELDOM, power=4),

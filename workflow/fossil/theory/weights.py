@@ -1,4 +1,4 @@
-"""The bounds and the course of the weights: Lemmas 3.1 and 3.2."""
+"""Bounds and monotonicity of the weights: Lemmas 3.1 and 3.2."""
 
 from __future__ import annotations
 

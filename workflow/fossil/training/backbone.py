@@ -24,7 +24,7 @@ class BackboneError(ValueError):
 
 @dataclass(frozen=True)
 class InputConfig:
-    """What a backbone expects of its input.
+    """The input that a backbone expects.
 
     Channel means and deviations for values in [0, 1], the resampling, and the only height and width in pixels that it
     takes, or None if it takes any.
@@ -68,7 +68,7 @@ def make_backbone(name: str, *, weights: Path | None, seed: int) -> tuple[nn.Mod
 
 
 def load_trained(name: str, path: Path) -> tuple[nn.Module, InputConfig]:
-    """Load a model that a run of the image study left, with one logit, on the CPU.
+    """Load a trained model of the image study, with one logit, on the CPU.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
 
 
 def require_fit(name: str, tensors: Mapping[str, Tensor], *, where: Path | str) -> dict[str, Any]:
-    """Check that a backbone can start from tensors, and say which input timm says that it expects.
+    """Check that a backbone can start from tensors, and return the input that it expects by timm.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ class CheckpointError(RuntimeError):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where a training keeps its state.
+    """The file of a training's state.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Checkpoint:
 
 
 def read_checkpoint(checkpoint: Checkpoint, device: torch.device) -> dict[str, Any] | None:
-    """Read the state to a device; None where there is none, or, with a warning that says why, where it is of no use."""
+    """Read the state to a device; None if there is none, or, with a warning, if it cannot be used."""
     path = checkpoint.path
     if not path.exists():
         return None

@@ -1,4 +1,4 @@
-"""Where and how reproducibly torch computes.
+"""Devices and reproducibility of torch.
 
 On a CPU equal runs give equal bits: of one version of torch, one number of threads and one kind of processor (its
 vector instructions). Operations without a deterministic algorithm are errors there.
@@ -66,7 +66,7 @@ def prepare_device(accelerator: Literal["auto", "cpu", "cuda"], *, threads: int)
 
 
 def device_identity(device: torch.device) -> dict[str, Any]:
-    """Return all of this machine that the bits of a result depend on; JSON-native."""
+    """Return the properties of this machine that the bits of a result depend on; JSON-native."""
     packages = {name: version(name) for name in ("kornia", "numpy", "timm", "torch")}
     instructions = torch.backends.cpu.get_cpu_capability()
     return {"device": [device.type, device_name(device), instructions], "threads": torch.get_num_threads(), **packages}
@@ -78,7 +78,7 @@ def device_name(device: torch.device) -> str:
 
 
 def method_generator(seed: int) -> torch.Generator:
-    """Make the random stream of a seed's method, apart from that of its model's start and order."""
+    """Return the random stream of a seed's method, independent of initialisation and order."""
     return torch.Generator().manual_seed(int(np.random.SeedSequence([seed, 1]).generate_state(1)[0]))
 
 
@@ -104,7 +104,7 @@ def batch_too_large(asked: int, *, step: Callable[[int], object], rows: int) -> 
 
 
 def smaller_sizes(size: int) -> list[int]:
-    """Halves of a batch size, in multiples of 8 from 8 on, down to 2, which batch normalisation needs at least."""
+    """Return halves of a batch size, in multiples of 8 from 8 on, down to 2, the minimum of batch normalisation."""
     sizes = []
     while size > _TWO:
         size = max(size // 2, _TWO)

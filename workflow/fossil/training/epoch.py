@@ -36,7 +36,7 @@ _NAMED = 5
 
 
 def start_epoch(run: ImageRun, progress: Progress, online: Proxy | None) -> InsideEpoch:
-    """Score difficulty, where the model itself does, and ask the method for its weights."""
+    """Score difficulty if the model itself does, and compute the method's weights."""
     rows = _scored_rows(run, online)
     samples = run.samples(rows, torch.arange(len(rows.target), device=run.device))
     run.method.before_epoch(samples, progress)
@@ -97,7 +97,7 @@ def _step_or_explain(
     progress: Progress,
     batch: PlannedBatch,
 ) -> tuple[Tensor, Tensor]:
-    """Take a step, or find the batch size that fits the GPU's memory for the error."""
+    """Take a step; if memory runs out, raise an error with the batch size that fits."""
     step = partial(_step, run, rows, parameters, epoch_weights, progress)
     try:
         return step(batch)
@@ -177,7 +177,7 @@ def _summary(
 
 
 def _names(run: ImageRun, positions: Tensor) -> str:
-    """Name images, each once: the first five, and how many more."""
+    """Format images, each once: the first five, and the number of others."""
     names = list(dict.fromkeys(run.names[position] for position in positions.tolist()))
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return f"{'image' if len(names) == 1 else 'images'} {', '.join(names[:_NAMED])}{more}"

@@ -1,4 +1,4 @@
-"""Event files of TensorBoard, for those who want to watch a training there."""
+"""Event files of TensorBoard."""
 
 from __future__ import annotations
 

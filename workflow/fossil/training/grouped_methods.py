@@ -52,7 +52,7 @@ class GroupedMethods(Method):
 
 
 def can_share(kind: type[Method]) -> bool:
-    """Whether methods of a class may share a stack, each with options of its own."""
+    """Return whether methods of a class may share a stack, each with different options."""
     hooks = (kind.losses, kind.start, kind.before_step, kind.after_epoch, kind.report)
     plain = (Method.losses, Method.start, Method.before_step, Method.after_epoch, Method.report)
     return hooks == plain and not kind.weights_each_step

@@ -1,4 +1,4 @@
-"""What is kept of an epoch: losses, weights and effective sample size; of an image model also its metrics and speed."""
+"""Summaries of epochs: losses, weights and effective sample size; for an image model also metrics and speed."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def summarise_epoch(
 
 
 def _weights_by_third(weights: Tensor, difficulty: Tensor, targets: Tensor) -> dict[str, Tensor]:
-    """Compute mean weights of the easiest, middle and hardest third of each class; NaN for a third without any.
+    """Compute mean weights of each class by tercile of difficulty; NaN for an empty tercile.
 
     Samples of equal difficulty stand in the order of the table.
     """

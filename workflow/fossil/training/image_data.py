@@ -56,7 +56,7 @@ class TrainingRows:
 def training_rows(
     image: Tensor, target: Tensor, difficulty: Tensor, *, copies: int, key: Tensor | None = None
 ) -> TrainingRows:
-    """Make training rows of images, each of shape (n,), with ``copies`` augmented copies of each minority original.
+    """Return training rows of images, with ``copies`` augmented copies of each minority original.
 
     Without a minority, where both classes have equally many images, no image is copied. The default key of an image is
     its position.
@@ -97,7 +97,7 @@ class PlannedBatch:
     copies: Tensor
 
     def first(self, count: int) -> PlannedBatch:
-        """Return the batch of its first rows alone."""
+        """Return the batch's first rows."""
         return PlannedBatch(self.rows[:count], self.originals[self.originals < count], self.copies[self.copies < count])
 
 

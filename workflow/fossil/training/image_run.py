@@ -1,4 +1,4 @@
-"""An image model in training: what its epochs need, and what a checkpoint keeps of it.
+"""An image model in training: the inputs of its epochs, and its state for checkpoints.
 
 Order, augmentation and learning rate follow from seed, epoch and step, so a checkpoint holds no state of theirs.
 Training uses no global random numbers of Python and NumPy.
@@ -26,7 +26,7 @@ from fossil.training.optimisers import make_optimiser
 
 @dataclass(frozen=True, kw_only=True)
 class ImageRun:
-    """A model in training, and what its method may ask for.
+    """A model in training, with the inputs of its method.
 
     Attributes
     ----------
@@ -64,11 +64,11 @@ class ImageRun:
 
     @property
     def device(self) -> torch.device:
-        """Where everything is."""
+        """Return the device of everything."""
         return self.images.device
 
     def samples(self, rows: TrainingRows, index: Tensor) -> Samples:
-        """Return what a method sees of rows at an index of the table."""
+        """Return the rows at an index of the table as a method's samples."""
         return Samples(
             targets=rows.target,
             difficulty=rows.difficulty,
@@ -110,7 +110,7 @@ def make_run(
     seed: int,
     names: Sequence[str] | None = None,
 ) -> ImageRun:
-    """Get a model and a method ready to train; see :class:`ImageRun`.
+    """Prepare a model and a method for training; see :class:`ImageRun`.
 
     Seeds torch's global generator, for dropout. Images without names go by their positions.
     """
@@ -137,13 +137,13 @@ def make_run(
 
 
 def needs_lookahead(method: Method) -> bool:
-    """Whether a method asks before each step what the step would do."""
+    """Return whether a method needs a lookahead before each step."""
     return type(method).before_step is not Method.before_step
 
 
 @dataclass(frozen=True)
 class InsideEpoch:
-    """How far an epoch is.
+    """The progress within an epoch.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ class InsideEpoch:
 
 @dataclass
 class ImageState:
-    """How far a training is.
+    """The progress of a training.
 
     Attributes
     ----------
@@ -185,7 +185,7 @@ class ImageState:
 
     @property
     def seconds(self) -> float:
-        """Time spent in the present epoch."""
+        """Return the time spent in the current epoch."""
         return self.seconds_before + time.perf_counter() - self.epoch_began
 
     def __str__(self) -> str:
@@ -209,7 +209,7 @@ def capture(run: ImageRun, state: ImageState) -> dict[str, Any]:
 
 
 def restore(run: ImageRun, captured: dict[str, Any]) -> ImageState:
-    """Bring a run, whose method has started, to a captured state, whose tensors are on the run's device."""
+    """Restore a captured state, whose tensors are on the device, into a run whose method has started."""
     run.model.load_state_dict(captured["model"])
     run.optimiser.load_state_dict(captured["optimiser"])
     run.method.load_state_dict(captured["method"])

@@ -100,7 +100,7 @@ def train_model(
 
 
 def _first_state(run: ImageRun, checkpoint: Checkpoint | None) -> ImageState:
-    """Return the state of the checkpoint, to which it brings the run, or else a fresh one."""
+    """Return the checkpoint's state, restored into the run, or else a fresh one."""
     captured = None if checkpoint is None else read_checkpoint(checkpoint, run.device)
     if captured is None:
         return ImageState()

@@ -1,4 +1,4 @@
-"""What an image model offers to methods that learn their weights: the step ahead and the bilevel problem."""
+"""The lookahead step and the bilevel problem of an image model, for methods that learn weights."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def make_problem(
     parameters: ParameterSet | None,
     curvature_samples: int | None,
 ) -> BilevelProblem:
-    """Make the bilevel problem of all rows, augmented afresh, in evaluation mode, by all parameters or the head's."""
+    """Return the bilevel problem of all rows, augmented again, in evaluation mode, by all parameters or the head's."""
     run.model.eval()
     positions, classes = run.validation
     augmentation = run.draw_augmentation(rows, progress.epoch, stream=1)

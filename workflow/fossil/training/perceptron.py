@@ -67,11 +67,11 @@ class StackedPerceptron:
         self._workspace = Workspace()
 
     def parameters(self) -> list[Tensor]:
-        """Weights of shape (M, in, out) and biases of shape (M, 1, out), layer by layer."""
+        """Return weights of shape (M, in, out) and biases of shape (M, 1, out), layer by layer."""
         return list(self._parameters)
 
     def __call__(self, inputs: Tensor) -> Tensor:
-        """Logits of shape (M, n, 1) from inputs of shape (M, n, features)."""
+        """Compute logits of shape (M, n, 1) from inputs of shape (M, n, features)."""
         parts = [self.forward(part)[-1].clone() for part in inputs.split(_ROWS_IN_CACHE, dim=1)]
         return torch.cat(parts, dim=1)
 
@@ -128,7 +128,7 @@ def backward(
     *,
     into: Sequence[Tensor] | None = None,
 ) -> Vector:
-    """Compute the gradient by the parameters of a sum over samples from its derivatives by the logits.
+    """Compute the parameters' gradient of a sum over samples from its derivatives by the logits.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def backward(
 def passed_back(
     parameters: Sequence[Tensor], outputs: Sequence[Tensor], logit_grad: Tensor, workspace: Workspace
 ) -> list[Tensor]:
-    """Differentiate by what each layer gives before its ReLU, shape (M, n, width), from derivatives by the logits."""
+    """Compute derivatives by each layer's output before its ReLU, shape (M, n, width), from those by the logits."""
     layer_grads = [logit_grad]
     for place in reversed(range(1, len(outputs))):
         weight = parameters[2 * place].mT

@@ -49,7 +49,7 @@ class StackedResult:
     failed: dict[int, int]
 
     def part(self, place: int, *, of: int) -> StackedResult:
-        """Return predictions, epochs and failures of one of so many equal parts of the stack; the model stays whole."""
+        """Return predictions, epochs and failures of a part of ``of`` equal ones, with the whole model."""
         size = len(self.probabilities) // of
         models = slice(place * size, (place + 1) * size)
         history = [{key: value[models] for key, value in epoch.items()} for epoch in self.history]
@@ -127,7 +127,7 @@ class _StackedSplit:
 
 @dataclass(frozen=True)
 class _Run:
-    """A stack in training, and what its method may ask for."""
+    """A stack in training, with the inputs of its method."""
 
     model: StackedPerceptron
     optimiser: torch.optim.Adam
@@ -161,7 +161,7 @@ class _Run:
         return shuffled, kept_losses, kept_weights
 
     def bilevel_problem(self, parameters: ParameterSet | None, curvature_samples: int | None) -> BilevelProblem:
-        """All samples as functions of all parameters, or of the last layer's."""
+        """Return all samples as functions of all parameters, or of the last layer's."""
         given = tuple(p.clone() for p in self.model.parameters())
         train, validation = self.train, self.validation
         if parameters == "head":
@@ -186,7 +186,7 @@ class _Run:
         return Chunk(losses, index, cross_entropy_forms(parameters, inputs, targets, self.workspace))
 
     def _some(self, split: _StackedSplit, count: int) -> _StackedSplit:
-        """Draw samples of each model without replacement; all of them where there are no more."""
+        """Draw samples of each model without replacement; all of them if there are no more."""
         total = split.targets.shape[-1]
         chosen = torch.stack([torch.randperm(total, generator=g)[:count] for g in self.method_generators])
         models = torch.arange(len(chosen)).unsqueeze(-1)
@@ -250,7 +250,7 @@ _PER_SAMPLE = ("targets", "difficulty", "is_augmented", "index")
 
 
 def _losses_and_gradients(method: Method, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Losses, shape (M, n), and the derivative of each by its logit, shape (M, n, 1)."""
+    """Compute losses, shape (M, n), and the derivative of each by its logit, shape (M, n, 1)."""
     if type(method).losses is Method.losses:  # of the cross-entropy it is known
         return method.losses(batch), batch.logits.sigmoid().sub_(batch.targets.unsqueeze(-1))
     leaf = batch.logits.detach().requires_grad_()
@@ -259,7 +259,7 @@ def _losses_and_gradients(method: Method, batch: Batch) -> tuple[Tensor, Tensor]
 
 
 def _weighted(logit_grad: Tensor, weights: Tensor) -> Tensor:
-    """Make of the losses' derivatives by the logits those of a batch's mean weighted loss, shape (M, n, 1)."""
+    """Convert the losses' derivatives by the logits to those of the mean weighted loss, shape (M, n, 1)."""
     return logit_grad * (weights / weights.shape[-1]).unsqueeze(-1)
 
 

@@ -139,7 +139,7 @@ def read_checkpoint(name: str, path: Path) -> dict[str, Tensor]:
 
 
 def _published(name: str) -> PretrainedCfg:
-    """Look up what timm knows of a backbone's published weights."""
+    """Look up timm's description of a backbone's published weights."""
     try:
         return get_pretrained_cfg(name, allow_unregistered=False)
     except RuntimeError as error:

@@ -1,4 +1,4 @@
-"""Publish the results of a finished run: files into DVC's cache, pointers and a record for Git."""
+"""Publishing of a finished run's results: files into DVC's cache, pointers and a record for Git."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def publish(
 
 
 def _made_files(configuration: dict[str, Any]) -> list[Path]:
-    """List every file that the study makes, all of which must be here and have Snakemake's record."""
+    """List every file that the study makes, each of which must exist and have Snakemake's record."""
     with NamedTemporaryFile("w", suffix=".json") as file:
         file.write(json.dumps(configuration))
         file.flush()
@@ -131,7 +131,7 @@ def _overlaps(path: Path, places: Sequence[Path]) -> bool:
 
 
 def _uncommitted(ours: Sequence[Path], *, allowed: bool) -> list[str]:
-    """List files that are in no commit, without those that publishing itself writes or removes."""
+    """List uncommitted files, without those that publishing itself writes or removes."""
     lines = git("status", "--porcelain", "--untracked-files=all", "--no-renames", "-z").split("\0")
     paths = [Path(line[3:]) for line in lines if line]
     changed = sorted(str(path) for path in paths if path not in ours and not path.is_relative_to(IN_GIT))

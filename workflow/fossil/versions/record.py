@@ -1,4 +1,4 @@
-"""What Git keeps of a version: where it lies, and which files and folders DVC tracks for it."""
+"""The record that Git keeps of a version, and the files and folders that DVC tracks for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Restore the version that Git has checked out: every file with the content that was published, or none."""
+"""Restoring of the version that Git has checked out: every file as published, or none."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fossil.versions.tools import git, open_dvc, require_no_other_run, snakemake
 
 
 def restore() -> tuple[dict[str, Any], int]:
-    """Fetch what DVC's cache lacks, check every hash, and put the files in place.
+    """Fetch objects that DVC's cache lacks, check every hash, and check out the files.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def _tracked(repo: Repo, version: Mapping[str, Any]) -> list[Output]:
 
 
 def _fetched(repo: Repo, outs: Sequence[Output]) -> dict[Path, str]:
-    """Bring every object into the cache, undamaged; return the MD5 of every file."""
+    """Fetch every object into the cache and check it; return the MD5 of every file."""
     if any(_faults(outs)):
         refusal = ""
         try:
@@ -108,7 +108,7 @@ def _fetched(repo: Repo, outs: Sequence[Output]) -> dict[Path, str]:
 
 
 def _checkout(repo: Repo, pointers: list[str]) -> None:
-    """Put files in place; where DVC's cache has no copy of one that would be replaced, DVC changes nothing."""
+    """Check out files; DVC changes nothing where its cache has no copy of a file to be replaced."""
     try:
         repo.checkout(targets=pointers)
     except DvcException as error:

@@ -23,5 +23,5 @@ METHODS: dict[str, MethodEntry] = _entries()
 
 
 def methods_of(study: Literal["synthetic", "images"]) -> list[str]:
-    """Names of the methods that a study has by default, in the registry's order, which is that of the tables."""
+    """Return the methods of a study by default, in the registry's order, which is also that of the tables."""
     return [name for name, entry in METHODS.items() if study in entry.studies]

@@ -1,4 +1,4 @@
-"""What the registry knows of a method."""
+"""Entries of the registry of methods."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ class MethodEntry(BaseModel):
 
     @property
     def uses_difficulty(self) -> bool:
-        """Whether its weights depend on difficulty."""
+        """Return whether its weights depend on difficulty."""
         return self.options.uses_difficulty
 
     @property
     def module(self) -> str:
-        """Name of the module of its class."""
+        """Return the name of the module of its class."""
         return self.target.partition(":")[0]

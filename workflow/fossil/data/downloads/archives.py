@@ -1,4 +1,4 @@
-"""Unpack zip archives from elsewhere: completely, or not at all."""
+"""Safe unpacking of downloaded zip archives: completely, or not at all."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _choose(
 
 
 def _extract(content: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> None:
-    """Write one member; zipfile compares its checksum, and no bomb goes off, for it stops at the declared size."""
+    """Write one member; zipfile compares its checksum and stops at the declared size, so no bomb can expand."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with content.open(member) as source, path.open("xb") as file:
         shutil.copyfileobj(source, file, 1 << 20)

@@ -1,4 +1,4 @@
-"""Download one file from several sources: resumed after a cut, verified, and never in part under its final name.
+"""Downloads of a file from several sources: resumed after a cut, verified, and never incomplete under the final name.
 
 Range requests follow RFC 9110, sections 13 and 14. pooch, which does most of this, does not resume.
 """
@@ -74,14 +74,14 @@ class RemoteFile:
 
 
 class Fetched(NamedTuple):
-    """Where a file came from (a URL or "already there"), and its SHA-256."""
+    """The source of a file (a URL or "already there"), and its SHA-256."""
 
     source: str
     sha256: str
 
 
 def fetch(file: RemoteFile, path: Path) -> Fetched:
-    """Download a file to ``path``, or verify the file that is there already.
+    """Download a file to ``path``, or verify an existing file.
 
     The bytes of a cut or killed download stay in ``path`` with the suffix ``.partial``; the next call resumes it. A
     second process that wants the same file waits for the first. A source that sends wrong bytes is asked twice.
@@ -129,7 +129,7 @@ def verify(file: RemoteFile, path: Path) -> str:
 
 
 def ask(url: str, read: Callable[[requests.Response], Result], *, headers: Mapping[str, str]) -> Result:
-    """Return what ``read`` takes from a server's answer, after retries; raise SourceError where there is none."""
+    """Return what ``read`` takes from a server's answer, with retries; raise SourceError where none comes."""
 
     def once() -> Result:
         with _answer(url, headers) as response:
@@ -184,7 +184,7 @@ def _persist(action: Callable[[], Result], what: str, *, size: Callable[[], int]
 
 
 def _receive(file: RemoteFile, url: str, partial: Path) -> None:
-    """Append the bytes that one connection brings."""
+    """Append the bytes of one connection."""
     version = _version_of(partial, url)
     # Without a hash, only the server's version of the file shows that the pieces belong together.
     have = _size(partial) if file.sha256 or version else 0
@@ -236,7 +236,7 @@ def _answer(url: str, headers: Mapping[str, str]) -> Iterator[requests.Response]
 
 
 def _content(response: requests.Response, have: int) -> tuple[int, int | None]:
-    """Return the first byte that the answer brings and the size of the whole file, None where it is unknown."""
+    """Return the answer's first byte and the size of the whole file, None where it is unknown."""
     if response.status_code == requests.codes.ok:
         length = response.headers.get("Content-Length", "")
         return 0, int(length) if length.isdigit() and "Transfer-Encoding" not in response.headers else None

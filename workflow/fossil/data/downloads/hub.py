@@ -69,7 +69,7 @@ def fetch_hub_file(repository: str, names: tuple[str, ...], *, cache: Path) -> H
 
 
 def _look_up(address: str, names: tuple[str, ...], headers: Mapping[str, str]) -> dict[str, Any]:
-    """Ask for commit, size and hash of the first file that exists."""
+    """Look up commit, size and hash of the first file that exists."""
     for name in names:
         try:
             return ask(f"{address}/{name}", _read, headers={**headers, "Range": "bytes=0-0"}) | {"name": name}

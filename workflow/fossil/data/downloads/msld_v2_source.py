@@ -1,4 +1,4 @@
-"""Download MSLD v2.0 from Kaggle, held to one version and one content: no checksum of it is published."""
+"""Downloads of MSLD v2.0 from Kaggle, pinned to one version and content, since no checksum is published."""
 
 from __future__ import annotations
 

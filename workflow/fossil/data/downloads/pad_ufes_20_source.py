@@ -1,4 +1,4 @@
-"""Download PAD-UFES-20 from Mendeley Data: four files, or the archive of all of them.
+"""Downloads of PAD-UFES-20 from Mendeley Data: four files, or the archive of all of them.
 
 Pacheco et al. (2020), Data in Brief 32, 106221, https://doi.org/10.17632/zr7vgbcyr2.1, CC BY 4.0.
 """
@@ -73,7 +73,7 @@ def download_pad_ufes_20(*, downloads: Path, metadata: Path, images: Path, mirro
 
 
 def _fetch_files(host: str, downloads: Path) -> dict[str, Fetched]:
-    """Bring every file into the folder: placed by hand, from its own source, or from the archive of all."""
+    """Download every missing file, from its own source or from the archive of all."""
     files = []
     for name, (size, digest) in FILES.items():
         url = f"{host}/public-files/datasets/zr7vgbcyr2/files/{_KEYS[name]}/file_downloaded"
@@ -102,7 +102,7 @@ def _fetch_files(host: str, downloads: Path) -> dict[str, Fetched]:
 
 
 def _take_from_whole(files: Sequence[RemoteFile], downloads: Path) -> dict[str, Fetched]:
-    """Take files from the archive of all, at any depth."""
+    """Extract files from the archive of all, at any depth."""
     folder, names = downloads / ".whole", {file.name for file in files}
     try:
         unpack(
@@ -121,7 +121,7 @@ def _take_from_whole(files: Sequence[RemoteFile], downloads: Path) -> dict[str, 
 
 
 def _place_files(downloads: Path, metadata: Path, images: Path) -> int:
-    """Unpack the images, put them and the table in place, and return the number of images."""
+    """Unpack the images, move them and the table into place, and return the number of images."""
     staging, count = images.with_name(f".{images.name}.partial"), 0
     shutil.rmtree(staging, ignore_errors=True)
     try:
@@ -136,6 +136,6 @@ def _place_files(downloads: Path, metadata: Path, images: Path) -> int:
 
 
 def _image_place(member: PurePosixPath) -> PurePosixPath | None:
-    """Keep images, without the archive's folders; leave out what a Mac adds."""
+    """Return the place of an image without the archive's folders; None for hidden and other files."""
     is_hidden = any(part.startswith(".") or part == "__MACOSX" for part in member.parts)
     return None if is_hidden or member.suffix.lower() != ".png" else PurePosixPath(member.name)
