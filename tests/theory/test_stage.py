@@ -16,7 +16,7 @@ from fossil.reporting.figures import theory
 from fossil.runtime.files import write_json
 from fossil.stages import draw_figure, verify_theory
 from fossil.theory.statement import Statement
-from tests.unit.figure_examples import assert_text_is_readable
+from tests.unit.reporting.figure_examples import assert_text_is_readable
 
 NAMES = ["erm", "static", "fossil"]
 SEEDS, EPOCHS, SAMPLES = 4, 3, 163

@@ -21,7 +21,7 @@ from fossil.design.comparisons import Block, Row
 from fossil.reporting.claims import BEGIN, END, page, verdict_table, with_verdict_table
 from fossil.reporting.tables._claims import claims_tables
 from tests.unit.claims.claim_runs import NOTHING, STATISTICS, TABLE, measured, printed, sweep
-from tests.unit.table_runs import compiles
+from tests.unit.reporting.table_runs import compiles
 
 WORKFLOW = Path(__file__).parents[3] / "workflow"
 

@@ -27,7 +27,7 @@ from fossil.evaluation.operating_point import (
     threshold_for_recall,
 )
 from fossil.stages import measure_operating_points as stage
-from tests.unit.figure_examples import make_row
+from tests.unit.reporting.figure_examples import make_row
 
 # Few different probabilities, so that many tie, and some are 0, 1/2 or 1.
 predictions = st.lists(

@@ -12,8 +12,7 @@ from fossil.config.datasets import DATASETS
 from fossil.design.comparisons import Block
 from fossil.reporting.tables._latex import TableError, escape
 from fossil.reporting.tables._study import study_table
-from tests.unit.runs import break_run
-from tests.unit.table_runs import (
+from tests.unit.reporting.table_runs import (
     IMAGES,
     SYNTHETIC,
     block,
@@ -25,6 +24,7 @@ from tests.unit.table_runs import (
     random_table,
     row,
 )
+from tests.unit.runs import break_run
 
 CENTRES = {"erm": 0.6, "static_inverted": 0.5, "fossil": 0.8}
 BLOCK = block(*map(row, CENTRES))

@@ -14,7 +14,7 @@ from fossil.reporting.tables._latex import TableError
 from fossil.runtime import provenance
 from fossil.runtime.files import write_json
 from fossil.stages import tabulate_environment as stage
-from tests.unit.table_runs import cells, compiles
+from tests.unit.reporting.table_runs import cells, compiles
 from tests.workflow.study import REPOSITORY
 
 PRINTED = REPOSITORY / "workflow" / "paper" / "reported-text.csv"

@@ -16,8 +16,8 @@ from fossil.reporting.claims import verdict_table
 from fossil.reporting.html_pages import markdown_body
 from fossil.reporting.summary import Tables, summary_page
 from fossil.stages import summarise_results
+from tests.unit.reporting.table_runs import long_table
 from tests.unit.runs import break_run
-from tests.unit.table_runs import long_table
 
 THEORY = pd.DataFrame({"verdict": ["verified", "refuted", "verified"]})
 

@@ -27,8 +27,16 @@ from fossil.reporting.figures import (
     robustness_difficulty,
     synthetic_raincloud,
 )
-from tests.unit import figure_examples as examples
-from tests.unit.figure_examples import SIX, make_block, make_row, methods_block, points, random_metrics, values
+from tests.unit.reporting import figure_examples as examples
+from tests.unit.reporting.figure_examples import (
+    SIX,
+    make_block,
+    make_row,
+    methods_block,
+    points,
+    random_metrics,
+    values,
+)
 from tests.unit.runs import break_run
 
 TITLE = "Synthetic data, imbalance ratio 9:1"

@@ -12,9 +12,9 @@ from fossil.config.methods import METHODS
 from fossil.design.comparisons import Block
 from fossil.reporting.tables._latex import TableError
 from fossil.reporting.tables._study import study_table
-from tests.unit.table_runs import SYNTHETIC, block, cells, compared, compiles, long_table, random_table, row
+from tests.unit.reporting.table_runs import SYNTHETIC, block, cells, compared, compiles, long_table, random_table, row
 
-REPORTED = Path(__file__).parents[2] / "workflow" / "paper" / "reported.csv"
+REPORTED = Path(__file__).parents[3] / "workflow" / "paper" / "reported.csv"
 
 MAIN = {
     "erm": "ERM",

@@ -16,8 +16,8 @@ from fossil.evaluation.operating_point import OPERATING_METRICS, threshold_for_r
 from fossil.reporting.tables._latex import TableError
 from fossil.reporting.tables._operating_point import operating_point_table
 from fossil.stages import tabulate_operating_point as stage
+from tests.unit.reporting.table_runs import as_metrics, block, cells, compiles, row
 from tests.unit.runs import break_run
-from tests.unit.table_runs import as_metrics, block, cells, compiles, row
 
 TITLE = f"{DATASETS['phantom']}: operating points"
 VALUES = {

@@ -14,7 +14,16 @@ import pytest
 from fossil.config.methods import METHODS
 from fossil.reporting.tables._statistics import read_statistics
 from fossil.stages import tabulate_study
-from tests.unit.table_runs import IMAGES, SYNTHETIC, block, compared, compiles, long_table, nothing_reported, row
+from tests.unit.reporting.table_runs import (
+    IMAGES,
+    SYNTHETIC,
+    block,
+    compared,
+    compiles,
+    long_table,
+    nothing_reported,
+    row,
+)
 
 
 def test_the_stage_goes_from_files_to_table(tmp_path: Path) -> None:

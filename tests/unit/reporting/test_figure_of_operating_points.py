@@ -13,8 +13,8 @@ from fossil import config
 from fossil.design.comparisons import Block
 from fossil.evaluation.operating_point import OPERATING_METRICS
 from fossil.reporting.figures import operating_point
-from tests.unit import figure_examples as examples
-from tests.unit.figure_examples import make_block, make_row, methods_block, points, random_metrics, values
+from tests.unit.reporting import figure_examples as examples
+from tests.unit.reporting.figure_examples import make_block, make_row, methods_block, points, random_metrics, values
 from tests.unit.runs import break_run
 
 TITLE = "operating points"

@@ -14,8 +14,8 @@ from pydantic import ValidationError
 
 from fossil.design.comparisons import Block, Row
 from fossil.reporting.figures import sensitivity
-from tests.unit import figure_examples as examples
-from tests.unit.figure_examples import grid_block, make_block, make_row, random_metrics, values
+from tests.unit.reporting import figure_examples as examples
+from tests.unit.reporting.figure_examples import grid_block, make_block, make_row, random_metrics, values
 
 TERMS = ["inverse_prior", "effective_number", "none"]
 SCHEDULES = ["exponential_decay", "linear_growth", "infinite"]

@@ -12,8 +12,8 @@ from matplotlib.colors import to_rgba
 from fossil.evaluation.regret import area_under_regret_curve
 from fossil.reporting import style
 from fossil.reporting.figures import effective_sample_size, regret_trajectories, weight_trajectories
-from tests.unit import figure_examples as examples
-from tests.unit.figure_examples import EPOCHS, make_block, make_row, methods_block, random_history
+from tests.unit.reporting import figure_examples as examples
+from tests.unit.reporting.figure_examples import EPOCHS, make_block, make_row, methods_block, random_history
 
 ALL = list(style.METHOD_COLOURS)
 TITLE = "Synthetic data, imbalance ratio 9:1"

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from fossil.design.comparisons import Block
 from fossil.evaluation.ranks import rank_rows
 from fossil.reporting.figures._ranks import draw_ranks
-from tests.unit.figure_examples import SIX, all_text, assert_text_is_readable, methods_block, random_metrics
+from tests.unit.reporting.figure_examples import SIX, all_text, assert_text_is_readable, methods_block, random_metrics
 
 BLOCK = methods_block()
 

@@ -15,7 +15,7 @@ from fossil.runtime.files import write_json
 from fossil.stages import draw_figure
 from fossil.stages import tabulate_dataset as table_stage
 from tests.unit.data_set import described_data, pixels
-from tests.unit.figure_examples import assert_text_is_readable
+from tests.unit.reporting.figure_examples import assert_text_is_readable
 
 
 def value(described: pd.DataFrame, part: str, name: str, quantity: str) -> object:

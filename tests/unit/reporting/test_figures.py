@@ -22,8 +22,8 @@ from fossil.reporting import style
 from fossil.reporting.figures import _runs
 from fossil.runtime.digest import imported_modules
 from fossil.stages import draw_figure
-from tests.unit import figure_examples as examples
-from tests.unit.figure_examples import FIGURES
+from tests.unit.reporting import figure_examples as examples
+from tests.unit.reporting.figure_examples import FIGURES
 
 OF_METHODS = [name for name in FIGURES if name not in ("robustness_difficulty", "difficulty_defs", "sensitivity")]
 OF_RUNS = [name for name in FIGURES if examples.ENTRIES[name].source in ("metrics", "histories")]

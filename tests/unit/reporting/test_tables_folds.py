@@ -19,9 +19,9 @@ from fossil.evaluation.statistics import compare
 from fossil.reporting.experiment import Experiment
 from fossil.reporting.registry import tables
 from fossil.reporting.tables._study import TESTED, study_table
-from tests.unit.table_runs import as_metrics, cells, compiles
+from tests.unit.reporting.table_runs import as_metrics, cells, compiles
 
-REPORTED = Path(__file__).parents[2] / "workflow" / "paper" / "reported.csv"
+REPORTED = Path(__file__).parents[3] / "workflow" / "paper" / "reported.csv"
 PHOTOGRAPHS = {"pad_ufes_20": {"root": "somewhere"}, "msld_v2": {"root": "elsewhere"}}
 FEW = ["erm", "focal", "fossil"]
 P_SHOWN = ["wilcoxon", "wilcoxon_holm", "corrected_t", "corrected_t_holm"]

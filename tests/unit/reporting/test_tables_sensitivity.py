@@ -14,7 +14,7 @@ from fossil.design.comparisons import Block, Row
 from fossil.reporting.tables._latex import TableError, signed
 from fossil.reporting.tables._sensitivity import sensitivity_table
 from fossil.stages import tabulate_sensitivity
-from tests.unit.table_runs import STUDY, as_metrics, cells, compared, compiles, random_table, row
+from tests.unit.reporting.table_runs import STUDY, as_metrics, cells, compared, compiles, random_table, row
 
 SCHEDULES = ("exponential_decay", "linear_decay", "linear_growth", "exponential_growth", "constant", "infinite")
 NAMES = ["auc", "balanced_accuracy", "recall"]
