@@ -19,7 +19,6 @@ from fossil.methods.curriculum import Curriculum
 from fossil.methods.focal import Focal
 from fossil.methods.fossil import Fossil
 from tests.unit.methods.batches import (
-    RISING,
     SCHEDULES,
     START,
     constant,
@@ -101,15 +100,6 @@ def test_weight_never_falls_where_temperature_does_not_fall_and_penalty_does_not
     before = fossil_weight(temperature=low, gamma=gamma, **sample)
     after = fossil_weight(temperature=low + rise, gamma=gamma * kept, **sample)
     assert after >= before * (1 - 1e-12)
-
-
-@pytest.mark.parametrize("schedule", RISING)
-def test_weight_never_falls_over_training_with_a_rising_temperature_and_no_penalty(schedule: str) -> None:
-    batch = make_batch([0, 1, 1], priors=[0.8, 0.2], difficulty=[0.0, 0.4, 1.0], is_augmented=[False, True, False])
-    method = Fossil(FossilOptions(temperature=TemperatureOptions(schedule=schedule), gamma_initial=0.0))
-    weights = torch.stack([method.weights(batch, Progress(epoch, 50)) for epoch in range(50)])
-    assert (weights[1:] >= weights[:-1] * (1 - 1e-12)).all()
-    assert (weights[-1] > weights[0]).all()
 
 
 def test_weight_falls_where_the_penalty_rises_although_the_temperature_does_not_fall() -> None:

@@ -9,7 +9,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import special
 from torch.nn import functional
 
 from fossil.likelihood import class_log_probabilities, cross_entropy
@@ -41,14 +40,6 @@ def test_cross_entropy_of_several_logits_is_that_of_torch(classes: int) -> None:
     )
 
 
-def test_cross_entropy_of_one_logit_is_binary_cross_entropy() -> None:
-    logits, targets = random(9, 1), torch.arange(9) % 2
-    p = logits.squeeze(-1).sigmoid()
-    torch.testing.assert_close(
-        cross_entropy(logits, targets), functional.binary_cross_entropy(p, targets.double(), reduction="none")
-    )
-
-
 @settings(deadline=None, max_examples=60)
 @given(logits=one_logit)
 def test_one_logit_means_what_two_logits_with_that_difference_mean(logits: torch.Tensor) -> None:
@@ -57,21 +48,6 @@ def test_one_logit_means_what_two_logits_with_that_difference_mean(logits: torch
         targets = torch.full(logits.shape[:-1], label)
         torch.testing.assert_close(cross_entropy(logits, targets), cross_entropy(two, targets), rtol=1e-9, atol=1e-12)
     torch.testing.assert_close(class_log_probabilities(logits), class_log_probabilities(two), rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.parametrize("classes", [2, 4])
-def test_class_log_probabilities_are_those_of_scipy(classes: int) -> None:
-    logits = random(6, classes)
-    np.testing.assert_allclose(
-        class_log_probabilities(logits).numpy(), special.log_softmax(logits.numpy(), axis=-1), rtol=1e-12
-    )
-
-
-def test_class_log_probabilities_of_one_logit_are_those_of_class_zero_and_one() -> None:
-    logits = random(6, 1)
-    z = logits.squeeze(-1).numpy()
-    expected = np.log(np.stack([special.expit(-z), special.expit(z)], axis=-1))
-    np.testing.assert_allclose(class_log_probabilities(logits).numpy(), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("columns", [1, 2, 3])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch import Tensor
 
 from fossil.config.methods.fossil_bilevel import BilevelOptions
 from fossil.hypergradient import project_simplex
@@ -128,20 +129,21 @@ def test_wrong_start_is_an_error_that_names_the_argument(change: dict[str, objec
         BilevelWeights(**arguments)  # type: ignore[arg-type]
 
 
-def test_state_of_another_size_or_with_other_names_is_refused() -> None:
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"weights": torch.ones(3)}, r"state: weights has shape \(3,\), expected \(2,\)"),
+        ({"is_augmented": torch.tensor([True, False])}, "state: other samples are augmented"),
+        ({"weights": torch.tensor([1.0, float("nan")])}, "state: weights is not finite"),
+        ({"another": torch.ones(2)}, "state has"),
+    ],
+)
+def test_state_of_other_samples_with_other_names_or_that_is_not_finite_is_refused(
+    change: dict[str, Tensor], message: str
+) -> None:
     upper = BilevelWeights(torch.ones(2), torch.zeros(2, dtype=torch.bool))
-    with pytest.raises(ValueError, match=r"state: weights has shape \(3,\), expected \(2,\)"):
-        upper.load_state_dict(upper.state_dict() | {"weights": torch.ones(3)})
-    with pytest.raises(ValueError, match="state has"):
-        upper.load_state_dict({"weights": torch.ones(2)})
-
-
-def test_state_of_other_augmented_samples_or_that_is_not_finite_is_refused() -> None:
-    upper = BilevelWeights(torch.ones(2), torch.zeros(2, dtype=torch.bool))
-    with pytest.raises(ValueError, match="state: other samples are augmented"):
-        upper.load_state_dict(upper.state_dict() | {"is_augmented": torch.tensor([True, False])})
-    with pytest.raises(ValueError, match="state: weights is not finite"):
-        upper.load_state_dict(upper.state_dict() | {"weights": torch.tensor([1.0, float("nan")])})
+    with pytest.raises(ValueError, match=message):
+        upper.load_state_dict(upper.state_dict() | change)
     assert upper.weights.tolist() == [1.0, 1.0]
 
 

@@ -69,14 +69,6 @@ def test_steps_are_those_of_a_dense_hessian_and_a_projection_by_bisection(
     torch.testing.assert_close(bilevel(INDEX[3:9]), (weights * (1 - penalties * copies))[3:9], rtol=1e-9, atol=1e-9)
 
 
-def test_batches_do_not_change_a_step() -> None:
-    together, apart = (FossilBilevel(deep(), N, options=EXACT) for _ in range(2))
-    update(together)
-    update(apart, sizes=[1, 7, 4])
-    torch.testing.assert_close(apart.weights, together.weights, rtol=1e-9, atol=1e-9)
-    assert not torch.equal(together.weights, torch.ones_like(together.weights))
-
-
 def test_a_shuffled_data_loader_gives_the_step_of_the_whole_set() -> None:
     (inputs, targets), validation = data(seed=0), data(seed=1)
     model = deep()
@@ -85,14 +77,6 @@ def test_a_shuffled_data_loader_gives_the_step_of_the_whole_set() -> None:
     train = DataLoader(TensorDataset(inputs, targets, INDEX), batch_size=5, shuffle=True)
     loaded.update(train, DataLoader(TensorDataset(*validation), batch_size=5))
     torch.testing.assert_close(loaded.weights, together.weights, rtol=1e-9, atol=1e-9)
-
-
-def test_a_head_is_the_whole_model_where_there_is_nothing_before_it() -> None:
-    model = model_of(nn.Flatten(), nn.Linear(4, 2))
-    whole, head = FossilBilevel(model, N, options=EXACT), FossilBilevel(model, N, options=EXACT, head="1")
-    for bilevel in (whole, head):
-        update(bilevel, sizes=[6, 6])
-    assert torch.equal(whole.weights, head.weights)
 
 
 def test_a_head_is_the_whole_model_with_a_frozen_body() -> None:
@@ -248,11 +232,6 @@ def test_a_checkpoint_goes_on_identically() -> None:
         update(one)
     assert torch.equal(bilevel(INDEX), again(INDEX))
     assert torch.equal(bilevel.penalties, again.penalties)
-
-
-def test_a_checkpoint_of_another_training_set_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"weights has shape \(5,\), expected \(12,\)"):
-        FossilBilevel(deep(), N).load_state_dict(FossilBilevel(deep(), 5).state_dict())
 
 
 def test_a_step_logs_what_the_solver_did(caplog: pytest.LogCaptureFixture) -> None:

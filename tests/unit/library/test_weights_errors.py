@@ -11,12 +11,7 @@ import torch
 from pydantic import ValidationError
 
 from fossil import BilevelOptions, FossilOptions, FossilWeights, TemperatureOptions
-
-COUNTS = [60, 30, 10]
-TARGETS = torch.tensor([0, 1, 2, 2, 1, 0])
-SCORES = torch.tensor([0.0, 0.1, 0.3, 0.6, 0.9, 1.0], dtype=torch.float64)
-COPIES = torch.tensor([False, True, False, True, False, True])
-LOGITS = torch.linspace(-2, 3, 18, dtype=torch.float64).sin().reshape(6, 3) * 3
+from tests.unit.library.test_weights import COPIES, COUNTS, LOGITS, SCORES, TARGETS
 
 
 @pytest.mark.parametrize(
@@ -117,12 +112,14 @@ def test_stages_must_be_set_before_a_call_and_only_in_stage_mode() -> None:
         (FossilOptions, {"beta": 1.0}, "beta"),
         (FossilOptions, {"class_term": "prior"}, "class_term"),
         (FossilOptions, {"stage_quantiles": [0.5, 1.5]}, "stage_quantiles"),
-        (FossilOptions, {"stage_quantiles": [0.5, 0.25, 0.75]}, "stage_quantiles"),
-        (FossilOptions, {"stage_multipliers": [1.0]}, "stage_multipliers"),
+        (FossilOptions, {"stage_quantiles": [0.5, 0.25, 0.75]}, "stage_quantiles must rise"),
+        (FossilOptions, {"stage_quantiles": [0.5]}, "1 stage_quantiles make 2 stages, but there are 4 multipliers"),
+        (FossilOptions, {"stage_multipliers": [0.9, 1.0, 0.0, 1.2]}, "stage_multipliers"),
+        (FossilOptions, {"temperature": {"initial": -1.0}}, "temperature.initial"),
         (FossilOptions, {"temprature": TemperatureOptions()}, "temprature"),
         (TemperatureOptions, {"minimum": -1.0}, "minimum"),
         (TemperatureOptions, {"minimum": 0.0}, "minimum"),
-        (TemperatureOptions, {"minimum": 2.0}, "minimum"),
+        (TemperatureOptions, {"minimum": 2.0}, r"minimum \(2\.0\) is above initial \(1\.0\)"),
         (TemperatureOptions, {"initial": 0.0}, "initial"),
         (TemperatureOptions, {"decay": math.inf}, "decay"),
         (TemperatureOptions, {"schedule": "cosine"}, "schedule"),

@@ -32,25 +32,17 @@ def test_losses_of_a_method_without_its_own_are_cross_entropy() -> None:
     assert ERM(NoOptions()).losses(batch).tolist() == pytest.approx([math.log(2), math.log(4 / 3), math.log(4)])
 
 
-def test_static_weight_is_one_over_the_number_of_classes_times_the_prior() -> None:
-    two = Static(NoOptions()).weights(make_batch([0, 1], priors=[0.9, 0.1]), START)
-    assert two.tolist() == pytest.approx([5 / 9, 5.0])
-    three = Static(NoOptions()).weights(make_batch([2, 0, 1], priors=[0.5, 0.3, 0.2]), START)
-    assert three.tolist() == pytest.approx([5 / 3, 2 / 3, 10 / 9])
-
-
-def test_static_weights_give_every_class_the_same_total() -> None:
-    targets = [0] * 5 + [1] * 3 + [2] * 2
-    weights = Static(NoOptions()).weights(make_batch(targets, priors=[0.5, 0.3, 0.2]), START).numpy()
-    totals = [weights[np.array(targets) == label].sum() for label in range(3)]
-    assert totals == pytest.approx([10 / 3, 10 / 3, 10 / 3])
-
-
-def test_inverted_static_weight_is_the_number_of_classes_times_the_prior() -> None:
-    two = StaticInverted(NoOptions()).weights(make_batch([0, 1], priors=[0.9, 0.1]), START)
-    assert two.tolist() == pytest.approx([1.8, 0.2])
-    three = StaticInverted(NoOptions()).weights(make_batch([2, 0, 1], priors=[0.5, 0.3, 0.2]), START)
-    assert three.tolist() == pytest.approx([0.6, 1.5, 0.9])
+@pytest.mark.parametrize(
+    ("method", "of_two", "of_three"),
+    [(Static, [5 / 9, 5.0], [5 / 3, 2 / 3, 10 / 9]), (StaticInverted, [1.8, 0.2], [0.6, 1.5, 0.9])],
+)
+def test_static_weight_is_one_over_classes_times_prior_and_inverted_the_product_itself(
+    method: type[Static | StaticInverted], of_two: list[float], of_three: list[float]
+) -> None:
+    two = method(NoOptions()).weights(make_batch([0, 1], priors=[0.9, 0.1]), START)
+    three = method(NoOptions()).weights(make_batch([2, 0, 1], priors=[0.5, 0.3, 0.2]), START)
+    assert two.tolist() == pytest.approx(of_two)
+    assert three.tolist() == pytest.approx(of_three)
 
 
 def test_effective_number_weights_are_cuis_up_to_their_scale() -> None:

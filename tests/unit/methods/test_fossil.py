@@ -7,7 +7,6 @@ import math
 import pytest
 import torch
 from hypothesis import given, settings
-from pydantic import ValidationError
 
 from fossil.config.methods.curriculum import CurriculumOptions
 from fossil.config.methods.fossil import FossilOptions
@@ -53,13 +52,6 @@ def test_fossil_weight_is_the_product_of_its_four_terms(case: tuple[Batch, Fossi
     assert weights.tolist() == pytest.approx(expected, rel=1e-9, abs=1e-15)
 
 
-def test_clamp_limits_the_class_term_alone() -> None:
-    batch = make_batch([0, 1, 1], priors=[0.9, 0.1], difficulty=[0.0, 0.0, 1.0])
-    weights = plain_fossil(class_clamp=2.0).weights(batch, START)
-    # 1/(2 * .9) is below the clamp, 1/(2 * .1) = 5 above it; the difficulty term comes on top.
-    assert weights.tolist() == pytest.approx([5 / 9, 2.0, 2 * math.exp(-1)])
-
-
 def test_penalty_of_one_is_exactly_zero_for_augmented_rows_and_leaves_originals_as_they_are() -> None:
     batch = make_batch(
         [0, 0, 1, 1],
@@ -73,20 +65,6 @@ def test_penalty_of_one_is_exactly_zero_for_augmented_rows_and_leaves_originals_
     assert full[[0, 2]].tolist() == [0.0, 0.0]
     assert torch.equal(full[[1, 3]], none[[1, 3]])
     assert (none > 0).all()
-
-
-def test_default_penalty_grows_linearly_to_one_half() -> None:
-    # gamma_t = .5 t/T: .25 in the middle; the warm-up of five epochs is over.
-    batch = make_batch([0, 0], priors=[0.5, 0.5], is_augmented=[True, False])
-    weights = Fossil(FossilOptions()).weights(batch, Progress(25, 50))
-    assert weights.tolist() == pytest.approx([0.75, 1.0])
-
-
-def test_warmup_starts_above_zero_and_ends_after_its_epochs() -> None:
-    batch = make_batch([0], priors=[0.5, 0.5])
-    method = Fossil(FossilOptions(warmup_epochs=4))
-    weights = [method.weights(batch, Progress(epoch, 50)).item() for epoch in range(6)]
-    assert weights == pytest.approx([0.25, 0.5, 0.75, 1.0, 1.0, 1.0])
 
 
 @pytest.mark.parametrize("is_augmented", [False, True])
@@ -159,24 +137,6 @@ def test_stages_of_a_stack_are_each_models_own() -> None:
 def test_stage_mode_before_the_first_epoch_is_an_error() -> None:
     with pytest.raises(ValueError, match="thresholds"):
         plain_fossil(stage_mode=True).weights(make_batch([0], priors=[0.5, 0.5]), START)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"stage_quantiles": [0.5, 0.25]}, "stage_quantiles must rise"),
-        ({"stage_quantiles": [0.5]}, "1 stage_quantiles make 2 stages, but there are 4 multipliers"),
-        ({"stage_multipliers": [0.9, 1.0, 0.0, 1.2]}, "stage_multipliers"),
-        ({"gamma_initial": 1.5}, "gamma_initial"),
-        ({"beta": 1.0}, "beta"),
-        ({"class_clamp": 0.0}, "class_clamp"),
-        ({"temperature": {"minimum": 0.0}}, "temperature.minimum"),
-        ({"temperature": {"initial": -1.0}}, "temperature.initial"),
-    ],
-)
-def test_options_that_cannot_be_are_errors_that_name_them(options: dict[str, object], message: str) -> None:
-    with pytest.raises(ValidationError, match=message):
-        FossilOptions.model_validate(options)
 
 
 def test_constant_penalty_holds_from_the_first_epoch() -> None:

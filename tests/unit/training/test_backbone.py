@@ -14,16 +14,10 @@ from torch import Tensor, nn
 
 from fossil.runtime.files import write_tensors
 from fossil.training.backbone import BackboneError, make_backbone
-from fossil.training.device import prepare_device
 from fossil.training.weights import package_weights
 
 PACKAGED = "tf_efficientnet_lite0"
 SMALL = "test_byobnet"
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> None:
-    prepare_device("cpu", threads=1)
 
 
 @pytest.fixture(scope="module")
@@ -140,20 +134,14 @@ def test_the_state_of_the_random_numbers_before_does_not_matter() -> None:
     assert all(torch.equal(first[name], again[name]) for name in first)
 
 
-@pytest.mark.parametrize("name", [SMALL, PACKAGED, "resnet18"])
+@pytest.mark.parametrize("name", [SMALL, PACKAGED, "resnet18", "pretrained"])
 @pytest.mark.parametrize("training", [True, False])
-def test_the_first_logits_are_near_zero(name: str, training: bool) -> None:
-    model = make_backbone(name, weights=None, seed=1)[0].train(training)
+def test_the_first_logits_are_near_zero(name: str, training: bool, request: pytest.FixtureRequest) -> None:
+    path = request.getfixturevalue("weights") if name == "pretrained" else None
+    model = make_backbone(PACKAGED if path else name, weights=path, seed=1)[0].train(training)
     with torch.no_grad():
         logits = model(torch.randn(8, 3, 64, 64, generator=torch.Generator().manual_seed(0)))
     assert logits.shape == (8, 1)
-    assert logits.abs().max() < 0.5
-
-
-def test_the_first_logits_of_pretrained_weights_are_near_zero(weights: Path) -> None:
-    model = make_backbone(PACKAGED, weights=weights, seed=1)[0].eval()
-    with torch.no_grad():
-        logits = model(torch.rand(8, 3, 64, 64, generator=torch.Generator().manual_seed(0)) * 2 - 1)
     assert logits.abs().max() < 0.5
 
 
@@ -186,40 +174,30 @@ def test_a_model_may_be_named_with_its_tag() -> None:
     assert make_backbone("test_byobnet.r160_in1k", weights=None, seed=1)[0].num_classes == 1
 
 
-def require_named(path: Path, name: str = PACKAGED) -> str:
-    with pytest.raises(BackboneError) as caught:
-        make_backbone(name, weights=path, seed=1)
-    assert str(caught.value).startswith(f"{path}: ")
-    return str(caught.value)
-
-
 def test_weights_of_another_backbone_are_an_error_that_names_the_file_and_tensors(weights: Path) -> None:
-    assert "missing ['stem.conv.weight'" in require_named(weights, SMALL)
+    with pytest.raises(BackboneError, match=rf"^{weights}: .*missing \['stem.conv.weight'"):
+        make_backbone(SMALL, weights=weights, seed=1)
 
 
-def test_weights_that_lack_a_tensor_are_an_error_that_names_file_and_tensor(
-    tmp_path: Path, packaged: dict[str, Tensor]
+@pytest.mark.parametrize(
+    ("stem", "message"), [(None, r"missing \['conv_stem.weight'\]"), (torch.zeros(1), "conv_stem.weight")]
+)
+def test_weights_without_a_tensor_or_of_another_shape_are_an_error_that_names_file_and_tensor(
+    stem: Tensor | None, message: str, tmp_path: Path, packaged: dict[str, Tensor]
 ) -> None:
     path = tmp_path / "weights.safetensors"
-    write_tensors(path, {name: tensor for name, tensor in packaged.items() if name != "conv_stem.weight"})
-    assert "missing ['conv_stem.weight']" in require_named(path)
+    others = {name: tensor for name, tensor in packaged.items() if name != "conv_stem.weight"}
+    write_tensors(path, others if stem is None else others | {"conv_stem.weight": stem})
+    with pytest.raises(BackboneError, match=f"(?s)^{path}: .*{message}"):
+        make_backbone(PACKAGED, weights=path, seed=1)
 
 
-def test_weights_of_another_shape_are_an_error_that_names_file_and_tensor(
-    tmp_path: Path, packaged: dict[str, Tensor]
+@pytest.mark.parametrize("content", [b"this is no weights file", None])
+def test_a_file_that_holds_no_tensors_or_is_missing_is_an_error_that_names_it(
+    content: bytes | None, tmp_path: Path
 ) -> None:
     path = tmp_path / "weights.safetensors"
-    write_tensors(path, {**packaged, "conv_stem.weight": torch.zeros(1)})
-    assert "conv_stem.weight" in require_named(path)
-
-
-def test_a_file_that_holds_no_tensors_is_an_error_that_names_it(tmp_path: Path) -> None:
-    path = tmp_path / "weights.safetensors"
-    path.write_bytes(b"this is no weights file")
-    require_named(path)
-
-
-def test_a_missing_file_is_an_error_that_names_it(tmp_path: Path) -> None:
-    path = tmp_path / "weights.safetensors"
+    if content is not None:
+        path.write_bytes(content)
     with pytest.raises((BackboneError, FileNotFoundError), match=r"weights\.safetensors"):
         make_backbone(SMALL, weights=path, seed=1)

@@ -36,12 +36,6 @@ def logits_of(trained: Any) -> Tensor:
     return predict_logits(trained.model, trained.inputs, trained.images, torch.arange(len(trained.images)))
 
 
-def test_training_twice_gives_the_same_bits(study: Study) -> None:
-    first, again = study.train(), study.train()
-    assert torch.equal(logits_of(first), logits_of(again))
-    assert first.result.history == again.result.history
-
-
 def test_another_seed_gives_another_model(study: Study) -> None:
     assert not torch.equal(logits_of(study.train(seed=7)), logits_of(study.train(seed=8)))
 
@@ -93,11 +87,6 @@ def test_a_method_gets_the_difficulty_of_each_image_by_its_name(study: Study) ->
     assert sorted(found[targets == 1].tolist()) == pytest.approx(sorted(expected))
 
 
-def test_a_method_that_needs_difficulty_and_gets_none_is_an_error_that_names_it(study: Study) -> None:
-    with pytest.raises(FoldTrainingError, match="Fossil needs the fold's difficulty scores"):
-        study.train(Fossil(FossilOptions()))
-
-
 def test_training_images_without_difficulty_are_an_error_that_counts_and_names_them(study: Study) -> None:
     ids = study.ids("train")
     with pytest.raises(FoldTrainingError, match=f"the difficulty scores lack 2 training images.*{ids[3]}"):
@@ -109,11 +98,6 @@ def test_training_images_without_difficulty_are_an_error_that_counts_and_names_t
 def test_images_decoded_in_another_way_than_the_backbone_expects_are_an_error_that_names_the_key(study: Study) -> None:
     with pytest.raises(FoldTrainingError, match=r"images\.training\.interpolation is bilinear.*bicubic"):
         study.train(interpolation="bilinear")
-
-
-def test_an_unknown_backbone_is_an_error_that_names_it_and_the_key(study: Study) -> None:
-    with pytest.raises(BackboneError, match=r"images\.training\.backbone: .*'resnet_18'"):
-        study.train(backbone="resnet_18")
 
 
 def test_asking_for_cuda_where_there_is_none_is_an_error_that_names_the_key(

@@ -16,7 +16,6 @@ from fossil.training.image_data import predict_logits, training_rows
 from fossil.training.images import ImageResult
 from tests.unit.training.fold_study import (
     BACKBONE,
-    SIZE,
     Recorder,
     random_images,
 )
@@ -61,15 +60,13 @@ def test_chosen_rows_keep_what_belongs_together() -> None:
     assert torch.equal(chosen.difficulty, torch.tensor([0.2, 0.1]))
 
 
-@pytest.mark.parametrize("copies", [0, 1, 5])
-def test_class_counts_are_those_of_the_originals_whatever_the_copies(copies: int) -> None:
+@pytest.mark.parametrize(
+    ("copies", "counted", "expected"),
+    [*((copies, "originals", [6, 2]) for copies in (0, 1, 5)), (2, "rows", [6, 6])],
+)
+def test_class_counts_are_those_of_the_originals_or_of_all_rows(copies: int, counted: Any, expected: list[int]) -> None:
     rows = training_rows(torch.arange(8), torch.tensor([0, 0, 1, 0, 0, 0, 1, 0]), torch.zeros(8), copies=copies)
-    assert rows.class_counts("originals").tolist() == [6, 2]
-
-
-def test_class_counts_of_all_rows_count_the_copies() -> None:
-    rows = training_rows(torch.arange(8), torch.tensor([0, 0, 1, 0, 0, 0, 1, 0]), torch.zeros(8), copies=2)
-    assert rows.class_counts("rows").tolist() == [6, 6]
+    assert rows.class_counts(counted).tolist() == expected
 
 
 # --- What a method sees ---------------------------------------------------------------------------------------------
@@ -86,12 +83,6 @@ def test_a_last_batch_of_one_image_joins_the_one_before() -> None:
     assert [len(batch.targets) for batch, _ in method.batches] == [16, 17] * 2
     assert result.failure is None
     assert np.isfinite(pd.DataFrame(result.history).to_numpy()).all()
-
-
-def test_a_batch_of_one_image_would_not_pass_batch_normalisation() -> None:
-    model, _ = make_backbone(BACKBONE, weights=None, seed=1)
-    with pytest.raises(ValueError, match="more than 1 value per channel"):
-        model.train()(torch.zeros(1, 3, SIZE, SIZE))
 
 
 def test_every_epoch_trains_on_every_row_once_in_another_order() -> None:
@@ -124,15 +115,6 @@ def test_the_history_has_an_entry_an_epoch_and_unit_weights_count_every_row() ->
     pd.testing.assert_series_equal(history["train_loss"], history["weighted_train_loss"], check_names=False)
     # A head near zero gives the loss of a fair coin, log 2, at first.
     assert abs(history["train_loss"][0] - np.log(2)) < 0.3
-
-
-def test_logits_do_not_depend_on_the_other_images_asked_for() -> None:
-    model, inputs = make_backbone(BACKBONE, weights=None, seed=1)
-    images = torch.from_numpy(random_images(0))
-    every = predict_logits(model, inputs, images, torch.arange(60))
-    some = predict_logits(model, inputs, images, torch.tensor([41, 7]))
-    assert every.shape == (60, 1)
-    torch.testing.assert_close(some, every[[41, 7]])
 
 
 def test_many_images_are_predicted_in_their_order() -> None:

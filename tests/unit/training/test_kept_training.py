@@ -91,16 +91,6 @@ def test_images_count_by_their_description_where_there_is_one(
     assert "other data" in caplog.text
 
 
-def test_a_damaged_checkpoint_is_not_used(
-    study: Study, stopped: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    stopped.write_bytes(stopped.read_bytes()[:-1000])
-    _, expected, _ = study.run(tmp_path / "undisturbed", difficulty=[])
-    _, predictions, _ = study.run(tmp_path / "run", difficulty=[], checkpoint=[stopped])
-    assert "damaged" in caplog.text
-    pd.testing.assert_frame_equal(predictions, expected, check_exact=True)
-
-
 class FailsLater(ERM):
     """Empirical risk minimisation with a loss that is not finite in the second epoch, of two batches each."""
 

@@ -18,7 +18,7 @@ F64 = torch.float64
 
 
 class Drawn:
-    """Two perceptrons, samples with coefficients, and a direction."""
+    """Two perceptrons, and samples with coefficients."""
 
     def __init__(self, hidden: list[int], count: int = 11) -> None:
         generators = [torch.Generator().manual_seed(seed) for seed in (1, 2)]
@@ -27,7 +27,6 @@ class Drawn:
         self.inputs = torch.randn(2, count, 4, generator=draws, dtype=F64)
         self.targets = torch.randint(2, (2, count), generator=draws)
         self.coefficients = torch.rand(2, count, generator=draws, dtype=F64)
-        self.direction = tuple(torch.randn(p.shape, generator=draws, dtype=F64) for p in self.parameters)
 
     def losses(self, at: Vector) -> Tensor:
         return cross_entropy(activations(at, self.inputs)[-1], self.targets)
@@ -45,28 +44,27 @@ def assert_close(found: Vector, expected: Vector) -> None:
         torch.testing.assert_close(mine, theirs, rtol=1e-10, atol=1e-11)
 
 
-@pytest.fixture(params=[[], [7], [7, 5], [7, 6, 5]], ids=str)
-def drawn(request: pytest.FixtureRequest) -> Drawn:
-    return Drawn(request.param)
+def check_closed_forms(part: Chunk, parameters: Vector) -> None:
+    """Compare with automatic differentiation, twice, since a workspace is shared."""
+    draws = torch.Generator().manual_seed(8)
+    coefficients = torch.rand(part.index.shape, generator=draws, dtype=F64)
+    direction = tuple(torch.randn(p.shape, generator=draws, dtype=p.dtype) for p in parameters)
+
+    def objective(at: Vector) -> Tensor:
+        return (coefficients * part.losses(at)).sum(-1)
+
+    assert part.closed is not None
+    assert_close(part.closed.gradient(coefficients), gradient(objective, parameters))
+    product, expected = part.closed.curvature(coefficients), hessian_vector_product(objective, parameters)
+    for vector in (direction, tuple(2 * p for p in direction)):
+        assert_close(product(vector), expected(vector))
+    assert_close((part.closed.derivative(direction),), (per_sample_jvp(part.losses, parameters, direction),))
 
 
-def test_gradient_is_that_of_autograd(drawn: Drawn) -> None:
-    forms = drawn.part(closed=True).closed
-    assert_close(forms.gradient(drawn.coefficients), gradient(drawn.objective, drawn.parameters))
-
-
-def test_hessian_product_is_that_of_double_backward(drawn: Drawn) -> None:
-    product = drawn.part(closed=True).closed.curvature(drawn.coefficients)
-    expected = hessian_vector_product(drawn.objective, drawn.parameters)
-    assert_close(product(drawn.direction), expected(drawn.direction))
-    # A second product is not touched by what the first left in the workspace.
-    twice = tuple(2 * part for part in drawn.direction)
-    assert_close(product(twice), tuple(2 * part for part in expected(drawn.direction)))
-
-
-def test_derivative_of_each_loss_is_that_of_dual_numbers(drawn: Drawn) -> None:
-    found = drawn.part(closed=True).closed.derivative(drawn.direction)
-    assert_close((found,), (per_sample_jvp(drawn.losses, drawn.parameters, drawn.direction),))
+@pytest.mark.parametrize("hidden", [[], [7], [7, 5], [7, 6, 5]], ids=str)
+def test_closed_forms_are_the_derivatives_of_the_losses(hidden: list[int]) -> None:
+    drawn = Drawn(hidden)
+    check_closed_forms(drawn.part(closed=True), drawn.parameters)
 
 
 def test_closed_forms_do_not_follow_later_changes_of_other_outputs() -> None:

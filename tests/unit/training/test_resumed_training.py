@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -194,14 +193,3 @@ def test_epochs_shorter_than_the_interval_share_a_checkpoint(
     monkeypatch.setattr(images, "write_checkpoint", lambda _, captured: states.append(len(captured["history"])))
     Setting(epochs=3).train(ERM(NoOptions()), checkpoint=Checkpoint(tmp_path / "c.pt", IDENTITY))
     assert states == [1, 2, 3][:written]
-
-
-def test_a_checkpoint_of_another_training_is_not_used(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path = tmp_path / "c.pt"
-    Setting(epochs=2).train(ERM(NoOptions()), checkpoint=Checkpoint(path, {"seed": 1}))
-    alone, warned = Setting(epochs=1), Setting(epochs=1)
-    alone.train(ERM(NoOptions()))
-    with caplog.at_level(logging.WARNING):
-        warned.train(ERM(NoOptions()), checkpoint=Checkpoint(path, {"seed": 2}))
-    assert "other seed" in caplog.text
-    assert all(torch.equal(warned.state()[name], value) for name, value in alone.state().items())

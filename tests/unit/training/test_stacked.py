@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,15 +38,6 @@ HISTORY_KEYS = {
     "weight_mean_class0",
     "weight_mean_class1",
 }
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Train as the stage does; products this small are slower on several threads."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")
@@ -89,12 +80,6 @@ def test_model_of_a_stack_is_the_model_that_its_seed_gives_alone(name: str, prob
         assert losses[0] == pytest.approx(losses[1], abs=1e-5)
     # The models differ by far more than that from each other.
     assert (together.probabilities[0] - together.probabilities[1]).abs().max() > 0.1
-
-
-def test_order_of_the_seeds_does_not_matter(problems: dict[int, SyntheticData]) -> None:
-    backwards = dict(reversed(problems.items()))
-    first, second = train(problems, "fossil", SHORT), train(backwards, "fossil", SHORT)
-    torch.testing.assert_close(first.probabilities, second.probabilities.flip(0), rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -230,15 +215,6 @@ def test_model_that_diverges_is_reported_and_leaves_the_others_as_they_were(
     assert good.failed == {}
     assert bad.failed == {1: 0}
     assert_same(bad, good, places=[(0, 0), (2, 2), (3, 3)])
-
-
-def test_other_models_are_those_of_a_stack_without_the_one_that_diverges(problems: dict[int, SyntheticData]) -> None:
-    bad = train({**problems, 77: spoiled(problems[77], "train")}, "fossil", SHORT)
-    without = train({seed: problems[seed] for seed in (42, 123, 999)}, "fossil", SHORT)
-    assert bad.failed == {1: 0}
-    assert without.failed == {}
-    # A stack of another size is summed in another order, so the last bits may differ.
-    torch.testing.assert_close(bad.probabilities[[0, 2, 3]], without.probabilities, rtol=0, atol=1e-10)
 
 
 class Diverging(Method):

@@ -14,12 +14,13 @@ from fossil.config.methods.base import NoOptions
 from fossil.config.synthetic import SyntheticScenario, SyntheticTraining
 from fossil.data.splits import Split
 from fossil.data.synthetic import make_synthetic
-from fossil.hypergradient import gradient, hessian_vector_product, per_sample_jvp
-from fossil.hypergradient.problem import BilevelProblem, Chunk, Vector
+from fossil.hypergradient import gradient, per_sample_jvp
+from fossil.hypergradient.problem import BilevelProblem, Vector
 from fossil.likelihood import cross_entropy
 from fossil.methods.base import Batch, Lookahead, MakeProblem, Method, ParameterSet, Progress
 from fossil.training.perceptron import activations
 from fossil.training.stacked import train_stacked
+from tests.unit.training.test_perceptron_curvature import assert_close, check_closed_forms
 
 SEEDS = [3, 4]
 TRAINING = SyntheticTraining(hidden=[6, 5], epochs=1, batch_size=32)
@@ -42,11 +43,6 @@ def losses_at(splits: Sequence[Split], index: Tensor, at: Vector) -> Tensor:
 def moved(parameters: Vector, seed: int) -> Vector:
     draws = torch.Generator().manual_seed(seed)
     return tuple(p + 0.1 * torch.randn(p.shape, generator=draws, dtype=p.dtype) for p in parameters)
-
-
-def assert_close(found: Vector, expected: Vector) -> None:
-    for mine, theirs in zip(found, expected, strict=True):
-        torch.testing.assert_close(mine, theirs, rtol=1e-9, atol=1e-12)
 
 
 class Watcher(Method):
@@ -145,19 +141,3 @@ def test_closed_forms_are_the_derivatives_of_the_losses(problems: dict[str, Bile
     problem = problems[name]
     for part in [*problem.train[:2], *problem.validation[:1], *problem.curvature]:
         check_closed_forms(part, problem.parameters)
-
-
-def check_closed_forms(part: Chunk, parameters: Vector) -> None:
-    draws = torch.Generator().manual_seed(8)
-    coefficients = torch.rand(part.index.shape, generator=draws, dtype=torch.float64)
-    direction = tuple(torch.randn(p.shape, generator=draws, dtype=p.dtype) for p in parameters)
-
-    def objective(at: Vector) -> Tensor:
-        return (coefficients * part.losses(at)).sum(-1)
-
-    assert part.closed is not None
-    assert_close(part.closed.gradient(coefficients), gradient(objective, parameters))
-    product = hessian_vector_product(objective, parameters)
-    assert_close(part.closed.curvature(coefficients)(direction), product(direction))
-    slopes = per_sample_jvp(part.losses, parameters, direction)
-    torch.testing.assert_close(part.closed.derivative(direction), slopes, rtol=1e-9, atol=1e-12)
