@@ -12,20 +12,10 @@ from fossil.config.strict import ConfigError
 from fossil.design.checks import load_config
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-
-
 CONFIG = REPOSITORY / "config" / "config.yaml"
-
-
 EXAMPLE = REPOSITORY / "config" / "examples" / "pad-ufes-20-cpu.yaml"
-
-
 PAPER = REPOSITORY / "config" / "paper.yaml"
-
-
 SCHEMA = REPOSITORY / "workflow" / "schemas" / "config.schema.json"
-
-
 README = REPOSITORY / "config" / "README.md"
 
 

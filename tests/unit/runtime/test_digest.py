@@ -196,11 +196,11 @@ def test_listing_digest_sees_names_and_sizes_and_not_times(tmp_path: Path) -> No
 
 
 def test_listing_digest_is_the_same_for_the_same_files_elsewhere(tmp_path: Path) -> None:
-    for root in ("one", "two"):
-        (tmp_path / root / "sub").mkdir(parents=True)
-        (tmp_path / root / "sub" / "x.png").write_bytes(b"abc")
-    assert listing_digest(tmp_path / "one") == listing_digest(tmp_path / "two")
-    assert listing_digest(tmp_path / "one") != listing_digest(tmp_path / "one" / "sub")
+    one, two = tmp_path / "one", tmp_path / "two"
+    for root in (one, two):
+        (root / "sub").mkdir(parents=True)
+        (root / "sub" / "x.png").write_bytes(b"abc")
+    assert listing_digest(one) == listing_digest(two) != listing_digest(one / "sub")
 
 
 def test_listing_digest_passes_over_files_that_are_no_images(tmp_path: Path) -> None:

@@ -66,19 +66,17 @@ def test_file_appears_under_its_name_when_the_block_ends_and_not_before(tmp_path
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_error_leaves_the_old_file_as_it_was_and_no_temporary(tmp_path: Path) -> None:
+@pytest.mark.parametrize("error", [RuntimeError("stop"), KeyboardInterrupt()])
+@pytest.mark.parametrize("old", ["old", None])
+def test_an_error_or_interruption_leaves_what_was_as_it_was_and_no_temporary(
+    tmp_path: Path, error: BaseException, old: str | None
+) -> None:
     path = tmp_path / "run.json"
-    path.write_text("old")
-    with pytest.raises(RuntimeError, match="stop"):
-        write_half(path, RuntimeError("stop"))
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_interruption_leaves_nothing_where_nothing_was(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        write_half(tmp_path / "run.json", KeyboardInterrupt())
-    assert list(tmp_path.iterdir()) == []
+    if old is not None:
+        path.write_text(old)
+    with pytest.raises(type(error)):
+        write_half(path, error)
+    assert [p.read_text() for p in tmp_path.iterdir()] == ([] if old is None else [old])
 
 
 def test_block_that_writes_nothing_is_an_error_and_keeps_the_old_file(tmp_path: Path) -> None:
