@@ -17,10 +17,10 @@ from fossil.claims.numbers import judge_numbers
 from fossil.claims.reported import Paper, read_reported
 from fossil.claims.self_checks import read_checks
 from fossil.claims.verdicts import BEYOND, CONTRADICTED, EMPTY, NOT_RUN, OTHER_SIDE, SAME_SIDE, WITHIN_1, WITHIN_2
-from fossil.design.comparisons import Block, Row
+from fossil.design.comparisons import Block
 from fossil.reporting.claims import BEGIN, END, page, verdict_table, with_verdict_table
 from fossil.reporting.tables._claims import claims_tables
-from tests.unit.claims.claim_runs import NOTHING, STATISTICS, TABLE, measured, printed, sweep
+from tests.unit.claims.claim_runs import NOTHING, TABLE, measured, printed, sweep
 from tests.unit.reporting.table_runs import compiles
 
 WORKFLOW = Path(__file__).parents[3] / "workflow"
@@ -47,8 +47,7 @@ def test_a_printed_regret_of_a_synthetic_table_is_held_against_the_balanced_erro
 
 def test_the_regret_of_an_untuned_row_on_photographs_is_the_static_one() -> None:
     evidence = measured({"erm": [0.1, 0.1]}, metric="static_regret", scenario="pad_ufes_20")
-    tables = {"final-tuning": evidence.tables[TABLE]}
-    evidence = Evidence(metrics=evidence.metrics, tables=tables, statistics=STATISTICS)
+    evidence = replace(evidence, tables={"final-tuning": evidence.tables[TABLE]})
     line = printed(("ERM", "dynamic_regret", "0.11", "0.03"), table="final-tuning")
     (row,) = judge_numbers(line, evidence).to_dict("records")
     assert row["measured"] == pytest.approx(0.1)
@@ -103,9 +102,20 @@ def test_the_nearest_reading_stands_beside_the_default_one() -> None:
     assert row["verdict"] == BEYOND
 
 
-def test_numbers_of_photographs_are_not_run_on_phantoms() -> None:
-    evidence = measured({"erm": [0.8, 0.8]}, scenario="phantom")
-    assert judge_numbers(printed(("ERM", "balanced_accuracy", "0.80", "0.02")), evidence)["verdict"].item() == NOT_RUN
+@pytest.mark.parametrize(
+    ("evidence", "how"),
+    [
+        (measured({"erm": [0.8, 0.8]}, scenario="phantom"), ""),
+        (replace(measured({"static": [0.8]}), metrics=measured({"erm": [0.8]}).metrics), "no such row is configured"),
+    ],
+    ids=["phantoms", "no row"],
+)
+def test_numbers_of_photographs_on_phantoms_and_of_rows_that_are_not_configured_are_not_run(
+    evidence: Evidence, how: str
+) -> None:
+    (row,) = judge_numbers(printed(("ERM", "balanced_accuracy", "0.80", "0.02")), evidence).to_dict("records")
+    assert row["verdict"] == NOT_RUN
+    assert how in row["how"]
 
 
 def test_every_one_of_the_278_numbers_has_a_row_and_without_runs_none_is_judged() -> None:
@@ -131,9 +141,7 @@ def ledger() -> pd.DataFrame:
     runs = {method: 0.8 + generator.normal(0, 0.02, 8) for method in methods}
     evidence = measured(runs, names=dict(zip(methods, names, strict=True)))
     block: Block = evidence.tables[TABLE].blocks[0].model_copy(update={"reported_ratio": "9"})
-    evidence = Evidence(
-        metrics=evidence.metrics, tables={TABLE: Measured(study="study", blocks=[block])}, statistics=STATISTICS
-    )
+    evidence = replace(evidence, tables={TABLE: Measured(study="study", blocks=[block])})
     theory = pd.DataFrame(
         [{"statement": "lemma", "place": "Lemma 3.2", "claim": "Weights rise_", "as_printed": "refuted"}]
     ).assign(verdict="verified in corrected form", correction="They fall", evidence="100% of draws")
@@ -179,12 +187,11 @@ def test_the_table_of_verdicts_counts_every_row_of_the_ledger_once(ledger: pd.Da
     assert rows[3][2:] == ["0 verified", "1 in corrected form", "0 refuted", "-"]
 
 
-def test_the_page_has_a_line_for_every_row(ledger: pd.DataFrame) -> None:
+def test_the_page_has_a_line_for_every_row_and_is_the_same_of_a_ledger_that_was_written_and_read(
+    ledger: pd.DataFrame, tmp_path: Path
+) -> None:
     lines = [line for line in page(ledger).splitlines() if line.startswith("| ")]
     assert len(lines) == 5 + len(ledger) + 2 * 5
-
-
-def test_the_page_is_the_same_of_a_ledger_that_was_written_and_read(ledger: pd.DataFrame, tmp_path: Path) -> None:
     path = tmp_path / "claims.csv"
     ledger.to_csv(path, index=False)
     assert page(read_ledger(path)) == page(ledger)
@@ -212,14 +219,3 @@ def test_a_wrong_list_of_claims_is_an_error_that_names_the_entry(tmp_path: Path)
     path.write_text("claims: [{id: a, line: 1, place: text, claim: c, parts: [{kind: guess}]}]")
     with pytest.raises(ClaimsError, match=r"claims\.0\.parts\.0"):
         read_claims(path)
-
-
-def test_rows_that_are_not_configured_are_named_as_such() -> None:
-    rows = [Row(scenario="ir9", method="erm", variant="baseline", label="ERM")]
-    block = Block(name="all", title="", rows=rows, reference=rows[0].key)
-    evidence = Evidence(metrics=measured({"erm": [0.8]}).metrics, tables={}, statistics=STATISTICS)
-    evidence = Evidence(
-        metrics=evidence.metrics, tables={TABLE: Measured(study="study", blocks=[block])}, statistics=STATISTICS
-    )
-    judged = judge_numbers(printed(("ERM", "balanced_accuracy", "0.80", "0.02")), evidence)
-    assert judged["how"].item() == "no such row is configured"

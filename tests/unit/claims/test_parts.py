@@ -15,26 +15,28 @@ from fossil.claims.verdicts import CANNOT_TELL, CONSISTENT, CONTRADICTED, DIRECT
 from tests.unit.claims.claim_runs import STATISTICS, TABLE, measured, paper
 
 EIGHT = np.arange(8) / 100
+AHEAD = {"fossil": 0.8 + EIGHT, "erm": 0.7 + EIGHT / 2}  # eight differences of one sign: p = 2/2^8 = .0078
+UNSURE = np.array([0.1, -0.02, 0.03, -0.01, 0.05, -0.03, 0.02, -0.04])
 BETTER = {"kind": "better", "table": TABLE, "metric": "balanced_accuracy", "row": ["FOSSIL"], "than": [["ERM"]]}
 
 
+def in_folds(evidence: Evidence, ratio: float) -> Evidence:
+    """The same runs, paired over folds that share training images."""
+    table = evidence.tables[TABLE].model_copy(update={"test_train_ratio": ratio})
+    return replace(evidence, tables={TABLE: table})
+
+
 def test_a_row_that_is_better_in_all_eight_seeds_holds() -> None:
-    # Eight differences of one sign: p = 2/2^8 = .0078.
-    answer = Better(**BETTER).on_runs(measured({"fossil": 0.8 + EIGHT, "erm": 0.7 + EIGHT / 2}))
+    answer = Better(**BETTER).on_runs(measured(AHEAD))
     assert answer.verdict == HELD
     assert "every p at most 0.008" in answer.text
 
 
-def test_a_row_that_is_better_on_average_only_holds_in_direction() -> None:
-    differences = np.array([0.1, -0.02, 0.03, -0.01, 0.05, -0.03, 0.02, -0.04])
-    answer = Better(**BETTER).on_runs(measured({"fossil": 0.7 + EIGHT + differences, "erm": 0.7 + EIGHT}))
-    assert answer.verdict == DIRECTION
-
-
-def test_a_row_that_is_worse_than_one_of_the_others_does_not_hold() -> None:
+def test_better_on_average_holds_in_direction_and_worse_than_one_of_the_others_does_not_hold() -> None:
+    unsure = {"fossil": 0.7 + EIGHT + UNSURE, "erm": 0.7 + EIGHT}
+    assert Better(**BETTER).on_runs(measured(unsure)).verdict == DIRECTION
     part = Better(**BETTER | {"than": [["ERM"], ["STATIC"]]})
-    runs = {"fossil": 0.8 + EIGHT, "erm": 0.7 + EIGHT / 2, "static": 0.81 + EIGHT}
-    assert part.on_runs(measured(runs)).verdict == NOT_HELD
+    assert part.on_runs(measured(AHEAD | {"static": 0.81 + EIGHT})).verdict == NOT_HELD
 
 
 def test_every_row_that_is_compared_must_be_beyond_chance_and_their_number_is_not_corrected_for() -> None:
@@ -43,13 +45,13 @@ def test_every_row_that_is_compared_must_be_beyond_chance_and_their_number_is_no
     runs = {"fossil": 0.8 + EIGHT} | dict.fromkeys(names, 0.7 + EIGHT / 2)
     part = Better(**BETTER | {"than": [[name.upper()] for name in names]})
     assert part.on_runs(measured(runs)).verdict == HELD
-    runs["erm"] = 0.8 + EIGHT - np.array([0.1, -0.02, 0.03, -0.01, 0.05, -0.03, 0.02, -0.04])
+    runs["erm"] = 0.8 + EIGHT - UNSURE
     assert part.on_runs(measured(runs)).verdict == DIRECTION
 
 
 def test_the_studys_level_decides_what_is_beyond_chance_unless_the_claim_names_one() -> None:
-    # Eight pairs of one sign: p = .0078; the deviations of the two rows differ with p far below .05 and above 1e-9.
-    evidence = measured({"fossil": 0.8 + EIGHT, "erm": 0.7 + EIGHT / 2})
+    # Eight pairs of one sign have p = .0078; the deviations of the two rows differ with p far below .05 and above 1e-9.
+    evidence = measured(AHEAD)
     strict = replace(evidence, statistics=STATISTICS.model_copy(update={"alpha": 0.005}))
     assert Better(**BETTER).on_runs(evidence).verdict == HELD
     assert Better(**BETTER).on_runs(strict).verdict == DIRECTION
@@ -75,8 +77,7 @@ def test_a_comparison_that_lacks_runs_says_how_many() -> None:
 
 def test_in_folds_the_corrected_test_decides_unless_the_claim_is_about_wilcoxons() -> None:
     evidence = measured({"fossil": 0.8 + EIGHT, "erm": 0.75 + 0.77 * EIGHT[::-1]})
-    table = evidence.tables[TABLE].model_copy(update={"test_train_ratio": 0.3})
-    folds = Evidence(metrics=evidence.metrics, tables={TABLE: table}, statistics=STATISTICS)
+    folds = in_folds(evidence, 0.3)
     differences = 0.05 + EIGHT - 0.77 * EIGHT[::-1]
     t = differences.mean() / np.sqrt((1 / 8 + 0.3) * differences.var(ddof=1))
     corrected = 2 * stats.t.sf(t, 7)
@@ -106,9 +107,7 @@ def test_a_gain_that_differs_by_fold_is_not_beyond_chance_where_folds_share_trai
     by_fold = np.repeat([0.06, 0.05, 0.04, -0.01, 0.002], 3) + np.tile([0.001, 0, -0.001], 5) + np.arange(15) / 1e5
     evidence = measured({"fossil": 0.7 + by_fold, "erm": np.full(15, 0.7)})
     assert Better(**BETTER).on_runs(evidence).verdict == HELD
-    table = evidence.tables[TABLE].model_copy(update={"test_train_ratio": 0.3125})
-    folds = Evidence(metrics=evidence.metrics, tables={TABLE: table}, statistics=STATISTICS)
-    assert Better(**BETTER).on_runs(folds).verdict == DIRECTION
+    assert Better(**BETTER).on_runs(in_folds(evidence, 0.3125)).verdict == DIRECTION
 
 
 def test_the_interval_that_decides_is_that_of_students_t() -> None:
@@ -126,54 +125,51 @@ def test_less_regret_is_better() -> None:
     assert part.on_runs(measured(runs, metric="dynamic_regret")).verdict == HELD
 
 
-def test_a_claim_about_phantom_images_is_never_held() -> None:
-    answer = Better(**BETTER).on_runs(measured({"fossil": 0.8 + EIGHT, "erm": 0.7 + EIGHT / 2}, scenario="phantom"))
+@pytest.mark.parametrize(
+    ("evidence", "text"),
+    [
+        (measured(AHEAD, scenario="phantom"), "phantom"),
+        (measured({"fossil": EIGHT, "static": EIGHT}), ""),
+        (measured(AHEAD, failed=["erm"]), ""),
+    ],
+    ids=["phantoms", "rows that are not configured", "runs that failed"],
+)
+def test_a_claim_without_evidence_is_not_run(evidence: Evidence, text: str) -> None:
+    answer = Better(**BETTER).on_runs(evidence)
     assert answer.verdict == NOT_RUN
-    assert "phantom" in answer.text
+    assert text in answer.text
 
 
-def test_a_claim_about_rows_that_are_not_configured_is_not_run() -> None:
-    assert Better(**BETTER).on_runs(measured({"fossil": EIGHT, "static": EIGHT})).verdict == NOT_RUN
+def means(**of_row: str) -> list[tuple[str, str, str, str]]:
+    return [(name, "balanced_accuracy", mean, "0.01") for name, mean in of_row.items()]
 
 
-def test_runs_that_failed_are_no_evidence() -> None:
-    runs = {"fossil": 0.8 + EIGHT, "erm": 0.7 + EIGHT / 2}
-    assert Better(**BETTER).on_runs(measured(runs, failed=["erm"])).verdict == NOT_RUN
-
-
-def test_a_printed_mean_that_another_row_beats_contradicts_the_claim() -> None:
-    printed = paper(("FOSSIL", "balanced_accuracy", "0.80", "0.01"), ("ERM", "balanced_accuracy", "0.81", "0.01"))
-    assert Better(**BETTER).on_paper(printed).verdict == CONTRADICTED
-
-
-def test_equal_printed_means_do_not_tell_which_row_is_better() -> None:
-    printed = paper(("FOSSIL", "balanced_accuracy", "0.80", "0.01"), ("ERM", "balanced_accuracy", "0.80", "0.01"))
-    answer = Better(**BETTER).on_paper(printed)
-    assert answer.verdict == CANNOT_TELL
-    assert "0.8 as ERM" in answer.text
+@pytest.mark.parametrize(
+    ("lines", "by", "verdict", "text"),
+    [
+        (means(FOSSIL="0.80", ERM="0.81"), [], CONTRADICTED, "ERM"),
+        (means(FOSSIL="0.80", ERM="0.80"), [], CANNOT_TELL, "0.8 as ERM"),
+        # Significance without a p, and a cell that the paper leaves out.
+        (means(FOSSIL="0.80", ERM="0.70"), ["wilcoxon"], CANNOT_TELL, ""),
+        (means(ERM="0.70"), [], CANNOT_TELL, ""),
+    ],
+)
+def test_a_printed_mean_that_is_beaten_contradicts_and_one_that_is_equal_or_absent_does_not_tell(
+    lines: list[tuple[str, str, str, str]], by: list[str], verdict: str, text: str
+) -> None:
+    answer = Better(**BETTER, by=by).on_paper(paper(*lines))
+    assert answer.verdict == verdict
+    assert text in answer.text
 
 
 def test_a_printed_p_at_the_level_contradicts_significance() -> None:
-    printed = paper(
-        ("FOSSIL", "balanced_accuracy", "0.80", "0.01"),
-        ("ERM", "balanced_accuracy", "0.70", "0.01"),
-        ("ERM", "p_wilcoxon", "0.049", ""),
-        ("ERM", "p_permutation", "0.050", ""),
-    )
+    ps = [("ERM", "p_wilcoxon", "0.049", ""), ("ERM", "p_permutation", "0.050", "")]
+    printed = paper(*means(FOSSIL="0.80", ERM="0.70"), *ps)
     assert Better(**BETTER).on_paper(printed).verdict == CONSISTENT
     assert Better(**BETTER, by=["wilcoxon"]).on_paper(printed).verdict == CONSISTENT
     answer = Better(**BETTER, by=["wilcoxon", "permutation"]).on_paper(printed)
     assert answer.verdict == CONTRADICTED
     assert answer.text == "ERM p = 0.05 (permutation)"
-
-
-def test_a_claim_of_significance_cannot_be_told_from_a_table_without_p() -> None:
-    printed = paper(("FOSSIL", "balanced_accuracy", "0.80", "0.01"), ("ERM", "balanced_accuracy", "0.70", "0.01"))
-    assert Better(**BETTER, by=["wilcoxon"]).on_paper(printed).verdict == CANNOT_TELL
-
-
-def test_a_cell_that_the_paper_leaves_out_cannot_be_told() -> None:
-    assert Better(**BETTER).on_paper(paper(("ERM", "balanced_accuracy", "0.70", "0.01"))).verdict == CANNOT_TELL
 
 
 DIFFERENCE = {"kind": "difference", "table": TABLE, "metric": "recall", "row": ["FOSSIL"], "minus": ["ERM"]}
@@ -195,17 +191,12 @@ def test_a_printed_difference_may_be_off_by_the_rounding_of_both_means(mean: str
 NOT_WORSE = {"kind": "not_worse", "table": TABLE, "metric": "auc", "row": ["FOSSIL"], "than": [["ERM"]]}
 
 
-def test_a_loss_of_less_than_a_point_is_no_harm_and_a_larger_one_is() -> None:
-    noise = np.array([1, -1, 1, -1, 1, -1, 1, -1]) / 1000
-    for lost, verdict in [(0.005, HELD), (0.03, NOT_HELD)]:
-        runs = measured({"fossil": 0.8 + EIGHT - lost + noise, "erm": 0.8 + EIGHT}, metric="auc")
-        assert NotWorse(**NOT_WORSE).on_runs(runs).verdict == verdict
-
-
-def test_a_wide_interval_of_no_loss_holds_in_direction() -> None:
-    noise = np.array([1, -1, 1, -1, 1, -1, 1, -1]) / 10
-    runs = measured({"fossil": 0.8 + EIGHT + noise, "erm": 0.8 + EIGHT}, metric="auc")
-    assert NotWorse(**NOT_WORSE).on_runs(runs).verdict == DIRECTION
+# A wide interval of no loss holds in direction.
+@pytest.mark.parametrize(("lost", "noise", "verdict"), [(5, 1, HELD), (30, 1, NOT_HELD), (0, 100, DIRECTION)])
+def test_a_loss_of_less_than_a_point_is_no_harm_and_a_larger_one_is(lost: int, noise: int, verdict: str) -> None:
+    thousandths = -lost + noise * np.array([1, -1, 1, -1, 1, -1, 1, -1])
+    runs = measured({"fossil": 0.8 + EIGHT + thousandths / 1000, "erm": 0.8 + EIGHT}, metric="auc")
+    assert NotWorse(**NOT_WORSE).on_runs(runs).verdict == verdict
 
 
 def test_a_printed_loss_of_two_points_contradicts_no_harm() -> None:
@@ -219,9 +210,9 @@ INSIGNIFICANT |= {"than": [["ERM"], ["STATIC"]], "p_above": 0.1, "printed_p": "p
 
 @pytest.mark.parametrize(("p", "verdict"), [("0.125", CONSISTENT), ("0.1", CONTRADICTED), (None, CANNOT_TELL)])
 def test_insignificance_is_told_by_every_printed_p(p: str | None, verdict: str) -> None:
-    means = [(name, "balanced_accuracy", "0.80", "0.01") for name in ("FOSSIL", "ERM", "STATIC")]
+    equal = means(FOSSIL="0.80", ERM="0.80", STATIC="0.80")
     ps = [(name, "p_wilcoxon", text, "") for name, text in [("ERM", "0.2"), ("STATIC", p)] if text]
-    assert Insignificant(**INSIGNIFICANT).on_paper(paper(*means, *ps)).verdict == verdict
+    assert Insignificant(**INSIGNIFICANT).on_paper(paper(*equal, *ps)).verdict == verdict
 
 
 def test_insignificance_with_four_pairs_is_said_to_be_without_content() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,12 @@ def rows_of(*keys: str) -> list[Row]:
     return rows
 
 
+def collected(records: Path | list[Path], *keys: str, seeds: Iterable[int] = (1,), study: str = "s") -> pd.DataFrame:
+    """Collect rows, given as scenario/method-variant, from the records of jobs."""
+    records = [records] if isinstance(records, Path) else records
+    return collect_stacked(records, study=study, rows=rows_of(*keys), seeds=list(seeds))
+
+
 def write_fold(folder: Path, probabilities: list[float], *, status: str = "ok") -> None:
     """Files of one run of the image study: its test images are those of TARGETS, its validation images all wrong."""
     folder.mkdir(parents=True)
@@ -89,7 +96,7 @@ def test_values_are_those_of_each_run_and_nothing_is_averaged(tmp_path: Path) ->
     runs = {("ir9", "erm", "baseline", seed): p for seed, p in enumerate((RIGHT, MIXED, WRONG), start=1)}
     losses = {("ir9", "erm", "baseline", 2): [1.0, 1.0, 1.0]}
     record = write_job(tmp_path / "erm", runs, losses=losses)
-    table = collect_stacked([record], study="s", rows=rows_of("ir9/erm-baseline"), seeds=[1, 2, 3])
+    table = collected(record, "ir9/erm-baseline", seeds=[1, 2, 3])
     assert [value(table, "balanced_accuracy", seed=seed) for seed in (1, 2, 3)] == [1.0, 0.75, 0.0]
     assert [value(table, "recall", seed=seed) for seed in (1, 2, 3)] == [1.0, 0.5, 0.0]
     assert [value(table, "auc", seed=seed) for seed in (1, 2, 3)] == [1.0, 1.0, 0.0]
@@ -103,15 +110,15 @@ def test_table_is_long_with_one_row_a_run_and_metric(tmp_path: Path) -> None:
     erm, fossil = ((scenario, method, "baseline") for scenario, method in (("ir4", "erm"), ("ir9", "fossil")))
     first = write_job(tmp_path / "a", {(*fossil, 1): RIGHT, (*fossil, 2): MIXED})
     second = write_job(tmp_path / "b", {(*erm, 2): RIGHT, (*erm, 1): MIXED})
-    rows = rows_of("ir4/erm-baseline", "ir9/fossil-baseline")
-    table = collect_stacked([first, second], study="synthetic-main", rows=rows, seeds=[1, 2])
+    keys = ("ir4/erm-baseline", "ir9/fossil-baseline")
+    table = collected([first, second], *keys, seeds=[1, 2], study="synthetic-main")
     assert list(table.columns) == COLUMNS
-    keys = table[["scenario", "method", "variant", "seed", "metric"]].apply(tuple, axis=1).tolist()
-    assert keys == [(*row, seed, metric) for row in (erm, fossil) for seed in (1, 2) for metric in RUN_METRICS]
+    found = table[["scenario", "method", "variant", "seed", "metric"]].apply(tuple, axis=1).tolist()
+    assert found == [(*row, seed, metric) for row in (erm, fossil) for seed in (1, 2) for metric in RUN_METRICS]
     assert set(table["study"]) == {"synthetic-main"}
     assert table["fold"].isna().all()
     assert [str(table[column].dtype) for column in ("fold", "seed", "value")] == ["Int64", "int64", "float64"]
-    swapped = collect_stacked([second, first], study="synthetic-main", rows=rows, seeds=[1, 2])
+    swapped = collected([second, first], *keys, seeds=[1, 2], study="synthetic-main")
     pd.testing.assert_frame_equal(swapped, table)
 
 
@@ -123,7 +130,7 @@ def test_variants_of_a_method_on_two_scenarios_are_told_apart(tmp_path: Path) ->
     }
     record = write_job(tmp_path / "fossil", values)
     keys = ("ir4/fossil-baseline", "ir4/fossil-entropy", "ir9/fossil-entropy")
-    table = collect_stacked([record], study="s", rows=rows_of(*keys), seeds=[1])
+    table = collected(record, *keys)
     found = [
         value(table, "balanced_accuracy", scenario=scenario, variant=variant) for scenario, _, variant, _ in values
     ]
@@ -133,8 +140,8 @@ def test_variants_of_a_method_on_two_scenarios_are_told_apart(tmp_path: Path) ->
 def test_a_row_that_is_named_twice_is_there_once(tmp_path: Path) -> None:
     runs = {("ir9", method, "baseline", 1): RIGHT for method in ("erm", "focal", "fossil")}
     record = write_job(tmp_path / "all", runs)
-    rows = [*rows_of("ir9/fossil-baseline", "ir9/erm-baseline"), *rows_of("ir9/focal-baseline", "ir9/fossil-baseline")]
-    table = collect_stacked([record], study="s", rows=rows, seeds=[1])
+    keys = ("ir9/fossil-baseline", "ir9/erm-baseline", "ir9/focal-baseline", "ir9/fossil-baseline")
+    table = collected(record, *keys)
     assert table["method"].tolist() == [m for m in ("fossil", "erm", "focal") for _ in RUN_METRICS]
 
 
@@ -154,7 +161,7 @@ def test_runs_of_different_length_and_shuffled_rows_have_the_values_of_each_run_
             for k, run in enumerate(runs)
         ]
         pd.concat(frames).sample(frac=1, random_state=1).to_parquet(tmp_path / "erm" / f"{name}.parquet", index=False)
-    table = collect_stacked([record], study="s", rows=rows_of("ir9/erm-baseline"), seeds=range(5))
+    table = collected(record, "ir9/erm-baseline", seeds=range(5))
     for k, of_run in table.groupby("seed"):
         expected = prediction_metrics(targets[k], p[k]) | training_metrics(losses[k], n_eff[k])
         assert dict(zip(of_run["metric"], of_run["value"], strict=True)) == expected
@@ -172,12 +179,8 @@ def test_a_run_in_no_file_is_missing_and_one_that_a_record_names_is_failed(tmp_p
     without_rows = write_job(
         tmp_path / "focal", {("ir9", "focal", "baseline", 1): RIGHT}, failed=[("ir9", "focal", "baseline", 3)]
     )
-    table = collect_stacked(
-        [with_rows, without_rows],
-        study="s",
-        rows=rows_of("ir9/erm-baseline", "ir9/focal-baseline", "ir9/static-baseline"),
-        seeds=[1, 2, 3],
-    )
+    keys = ("ir9/erm-baseline", "ir9/focal-baseline", "ir9/static-baseline")
+    table = collected([with_rows, without_rows], *keys, seeds=[1, 2, 3])
     states = table.groupby(["method", "seed"])["status"].agg(set).unstack("seed")
     assert states.loc["erm"].tolist() == [{"ok"}, {"failed"}, {"missing"}]
     assert states.loc["focal"].tolist() == [{"ok"}, {"missing"}, {"failed"}]
@@ -189,7 +192,7 @@ def test_a_run_in_no_file_is_missing_and_one_that_a_record_names_is_failed(tmp_p
 def test_rows_and_seeds_that_were_not_asked_for_are_left_out(tmp_path: Path) -> None:
     runs = {("ir9", method, "baseline", seed): MIXED for method in ("erm", "focal") for seed in (1, 2)}
     record = write_job(tmp_path / "all", runs, failed=[("ir9", "static", "baseline", 1)])
-    table = collect_stacked([record], study="s", rows=rows_of("ir9/erm-baseline"), seeds=[2])
+    table = collected(record, "ir9/erm-baseline", seeds=[2])
     assert set(table["method"]) == {"erm"}
     assert set(table["seed"]) == {2}
     assert value(table, "balanced_accuracy") == 0.75
@@ -198,9 +201,9 @@ def test_rows_and_seeds_that_were_not_asked_for_are_left_out(tmp_path: Path) -> 
 def test_a_study_of_which_every_run_is_missing_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
     record = write_job(tmp_path / "erm", {("ir9", "erm", "baseline", 1): RIGHT})
     with pytest.raises(CollectError, match=r"study s: none of its runs.*allow_missing_runs: false"):
-        collect_stacked([], study="s", rows=rows_of("ir9/erm-baseline"), seeds=[1])
+        collected([], "ir9/erm-baseline")
     with pytest.raises(CollectError, match="study s: none"):
-        collect_stacked([record], study="s", rows=rows_of("ir4/erm-baseline"), seeds=[1])
+        collected(record, "ir4/erm-baseline")
     with pytest.raises(CollectError, match="study s: none"):
         collect_folds(tmp_path, study="s", rows=ERM, folds=2, seeds=[1])
 
@@ -208,12 +211,11 @@ def test_a_study_of_which_every_run_is_missing_is_an_error_that_says_what_to_do(
 def test_a_run_of_two_jobs_is_an_error_that_names_both(tmp_path: Path) -> None:
     run = ("ir9", "erm", "baseline", 1)
     records = [write_job(tmp_path / job, {run: RIGHT}) for job in ("one", "two")]
-    rows = rows_of("ir9/erm-baseline")
     with pytest.raises(CollectError, match=r"run ir9/erm-baseline, seed 1 is in .*one and .*two"):
-        collect_stacked(records, study="s", rows=rows, seeds=[1])
+        collected(records, "ir9/erm-baseline")
     records[1] = write_job(tmp_path / "three", {("ir4", "erm", "baseline", 1): RIGHT}, failed=[run])
     with pytest.raises(CollectError, match=r"run ir9/erm-baseline, seed 1 is in .*one and .*three"):
-        collect_stacked(records, study="s", rows=rows, seeds=[1])
+        collected(records, "ir9/erm-baseline")
 
 
 def test_a_run_with_predictions_and_no_epochs_is_an_error(tmp_path: Path) -> None:
@@ -221,7 +223,7 @@ def test_a_run_with_predictions_and_no_epochs_is_an_error(tmp_path: Path) -> Non
     history = pd.read_parquet(tmp_path / "erm" / "history.parquet")
     history[history["seed"] == 1].to_parquet(tmp_path / "erm" / "history.parquet", index=False)
     with pytest.raises(CollectError, match=r"run ir9/erm-baseline, seed 2.*history\.parquet of .*erm only"):
-        collect_stacked([record], study="s", rows=rows_of("ir9/erm-baseline"), seeds=[1, 2])
+        collected(record, "ir9/erm-baseline", seeds=[1, 2])
 
 
 def test_fold_runs_are_measured_on_their_test_images_alone(tmp_path: Path) -> None:
