@@ -50,19 +50,15 @@ rule tabulate:
     params: seed=config["seed"]
     shell:
         "cat {input} > {output.table} && "
-        "echo '{{\\"claims\\": {{\\"claim\\": {{\\"held\\": {params.seed}}}}}}}' > {output.headline}"
+        "echo '{{\\"claims\\": {{\\"held\\": {params.seed}}}}}' > {output.headline}"
 """
 
 METRICS = Path("results/logs/metrics.parquet")
 GIT = ("git", "-c", "user.name=tester", "-c", "user.email=tester@example.org", "-c", "init.defaultBranch=main")
 SETTINGS: dict[str, Any] = {
     "configuration": {"seed": 1},
-    "facts": [["Data", "drawn"]],
     "warning": "",
-    "trainings": [{"folder": "synthetic", "names": ["erm"]}],
-    "own": [],
-    "withheld": [],
-    "showing": [],
+    "private": [],
     "allow_uncommitted": False,
 }
 RUN = {"study": "toy", "scenario": "toy", "method": "erm", "variant": "baseline", "fold": 0, "seed": 1}
@@ -98,7 +94,6 @@ class Toy:
         (root / "results/dvc.yaml").write_text("metrics:\n  - version/headline.json\n")
         for name, text in {"Snakefile": SNAKEFILE, "config.yaml": "seed: 1\n", "claims.txt": "one\n"}.items():
             (root / name).write_text(text)
-        (root / "requirements.lock").write_text("dvc==3\n")
         shutil.copy(REPOSITORY / ".gitignore", root)
         shutil.copytree(REPOSITORY / ".dvc", root / ".dvc", ignore=shutil.ignore_patterns("cache", "tmp", "*.local"))
         toy.git("init", "--quiet")
@@ -132,8 +127,12 @@ class Toy:
         """Run Snakemake, and write the metrics that its run would have."""
         said = self.run(sys.executable, "-m", "snakemake", "--cores", "1", "publish", *arguments)
         (self.root / METRICS).parent.mkdir(exist_ok=True)
-        pd.DataFrame([{**RUN, "metric": "auc", "value": 0.5, "status": "ok"}]).to_parquet(self.root / METRICS)
+        self.end_run("ok")
         return said
+
+    def end_run(self, status: str) -> None:
+        """Let the study's run have ended with a status."""
+        pd.DataFrame([{**RUN, "metric": "auc", "value": 0.5, "status": status}]).to_parquet(self.root / METRICS)
 
     def planned(self, *arguments: str) -> list[str]:
         """Name the rules that Snakemake would run."""
@@ -151,13 +150,7 @@ class Toy:
     def publish(self, **settings: Any) -> None:
         """Publish as the stage does."""
         with chdir(self.root):
-            publish_results.run(
-                publish_results.Settings.model_validate(SETTINGS | settings),
-                metrics=[METRICS],
-                headline=Path("results/version/headline.json"),
-                results=Path("results"),
-                lock=Path("requirements.lock"),
-            )
+            publish_results.run(publish_results.Settings.model_validate(SETTINGS | settings), metrics=[METRICS])
 
     def restore(self) -> None:
         """Restore as the stage does."""

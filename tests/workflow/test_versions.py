@@ -54,13 +54,9 @@ def test_a_version_has_every_file_that_the_study_made_and_its_record_says_phanto
     study, repository = published
     version = read_json(study.root / "results/version/version.json")
     files = repository.files()
-    assert sum(entry["files"] for entry in version["files"].values()) == len(files)
     assert all(any(Path(path).is_relative_to(unit) for unit in version["files"]) for path in files)
     assert "phantoms, which the pipeline draws" in version["warning"]
-    assert "Phantom" in version["facts"]["Image data"]
-    assert version["uncommitted"] == version["withheld"] == version["not_of_this_run"] == []
-    assert version["trainings"] == 11
-    assert sum(version["claims"]["statement"].values()) == 27
+    assert version["uncommitted"] == []
     kept = repository.git("ls-files", "results").split()
     assert {"results/tables.dvc", "results/phantom.dvc", "results/version/headline.json"} <= {*kept}
     assert all(path.endswith(".dvc") or "/version/" in path or path in PLAIN for path in kept)
@@ -95,7 +91,7 @@ def test_a_change_plans_in_a_clone_what_it_plans_where_the_version_was_made(
             study.config = TINY
 
 
-def test_code_that_is_in_no_commit_is_named_where_that_is_allowed(published: tuple[Study, Toy]) -> None:
+def test_uncommitted_code_is_named_where_that_is_allowed(published: tuple[Study, Toy]) -> None:
     study, repository = published
     note = study.root / "workflow/note.txt"
     note.touch()
@@ -112,8 +108,9 @@ def test_dvc_shows_metrics_and_plots_of_a_version_without_its_files(published: t
     metrics = json.loads(clone.dvc("metrics", "show", "--json"))
     numbers = metrics[""]["data"]["results/version/headline.json"]["data"]
     assert numbers == read_json(clone.root / "results/version/headline.json")
-    assert 0 <= numbers["results"]["synthetic-results"]["ir9"]["fossil-baseline"]["balanced_accuracy"] <= 1
+    assert 0 <= numbers["results"]["synthetic-results: ir9/fossil-baseline"]["balanced_accuracy"] <= 1
     assert numbers["runs"] == {"ok": 18, "failed": 0, "missing": 0}
+    assert sum(count for verdict, count in numbers["claims"].items() if verdict.startswith("statement: ")) == 27
     page = clone.dvc("plots", "show").split()[-1].removeprefix("file://")
     text = Path(page).read_text(encoding="utf-8")
     assert "synthetic-results: ir9/fossil-baseline" in text

@@ -103,33 +103,9 @@ def judge_claims_settings(wildcards):
     )
 
 
-def publish_settings(wildcards):
-    return dict(
-        configuration=CONFIG.model_dump(mode="json", exclude={"publish"}),
-        facts=list(study_facts(EXPERIMENT).items()),
-        warning=PHANTOM_SENTENCE if is_drawn(CONFIG) else "",
-        trainings=TRAININGS,
-        own=OWN_FILES,
-        withheld=[] if CONFIG.publish.own_images else expand("data/processed/{dataset}", dataset=OWN_DATA),
-        showing=[
-            *(
-                f"results/figures/dataset-{name.replace('_', '-')}.{kind}"
-                for name in OWN_DATA
-                for kind in ("pdf", "png")
-            ),
-            "results/paper/paper.pdf",
-        ],
-        allow_uncommitted=CONFIG.publish.allow_uncommitted,
-    )
-
-
 def results_folder(wildcards):
     return {"results": "results"}
 
 
 def pages_folders(wildcards):
     return {"results": "results", "pages": "results/pages"}
-
-
-def publish_paths(wildcards):
-    return {"results": "results", "lock": "envs/requirements.lock"}

@@ -1,11 +1,20 @@
-# Versions of the results, for DVC and Git to keep. Neither publish nor restore has outputs that Snakemake knows. Both run
-# Snakemake once more: to list the files that publish rests on, and to mark them as up to date.
+# Versions of the results, for DVC and Git to keep. Publish and restore have no outputs, and each runs Snakemake once more:
+# to list the files of the study, and to mark them as up to date.
 
 # Studies whose numbers tell versions apart: the first synthetic one and those on images.
 HEADLINE_STUDIES = [*list(SYNTHETIC.studies)[:1], *IMAGES.studies]
-# Files and folders of the user's, and data sets that come from such.
+# The user's files and folders, and the images that are decoded from them.
 OWN_FILES = DATA.local_paths() + IMAGES.weights_file()
-OWN_DATA = [name for name in IMAGES.datasets if DATA.is_local(name)]
+OWN_IMAGES = [f"data/processed/{name}" for name in IMAGES.datasets if DATA.is_local(name)]
+
+
+def publish_settings(wildcards):
+    return dict(
+        configuration=CONFIG.model_dump(mode="json", exclude={"publish"}),
+        warning=PHANTOM_SENTENCE if is_drawn(CONFIG) else "",
+        private=OWN_FILES + ([] if CONFIG.publish.own_images else OWN_IMAGES),
+        allow_uncommitted=CONFIG.publish.allow_uncommitted,
+    )
 
 
 rule extract_headline:
@@ -28,13 +37,13 @@ rule extract_headline:
 rule publish:
     input:
         rules.all.input,
+        rules.extract_headline.output,
         metrics=expand("results/metrics/{study}.parquet", study=BLOCKS),
-        headline=rules.extract_headline.output.headline,
     log:
         "results/logs/publish_results.log",
     localrule: True
     params:
-        **stage("publish_results", publish_settings, paths=publish_paths),
+        **stage("publish_results", publish_settings),
     shell:
         STAGE
 

@@ -10,7 +10,7 @@ import pandas as pd
 from fossil.config.strict import Strict
 from fossil.runtime.files import write_csv, write_json
 
-_ROW = ["study", "scenario", "method", "variant"]
+_RUN = ["study", "scenario", "method", "variant", "fold", "seed"]
 
 
 class Settings(Strict):
@@ -28,37 +28,18 @@ def run(
     """
     metrics = pd.concat([pd.read_parquet(path) for path in tables], ignore_index=True)
     metrics = metrics[metrics["metric"].isin(settings.metrics)]
-    means = _means(metrics, settings.metrics)
-    counted = pd.read_csv(ledger, usecols=["kind", "verdict"])
-    counted = counted.groupby(["kind", "verdict"]).size().rename("count").reset_index()
-    write_json(headline, {"results": _nested(means), "claims": _counts(counted), "runs": _runs(metrics)})
-    names = [f"{study}: {scenario}/{method}-{variant}" for study, scenario, method, variant in means.index]
-    write_csv(rows, means.reset_index(drop=True).assign(row=names))
-    write_csv(verdicts, counted.assign(verdict=counted["kind"] + ": " + counted["verdict"]).drop(columns="kind"))
+    names = metrics["study"] + ": " + metrics["scenario"] + "/" + metrics["method"] + "-" + metrics["variant"]
+    groups = metrics.assign(whole=metrics["status"] == "ok").groupby([names.rename("row"), "metric"])
+    means = groups["value"].mean()[groups["whole"].all()].unstack("metric").reindex(columns=settings.metrics)
+    ledger_rows = pd.read_csv(ledger, usecols=["kind", "verdict"])
+    counts = (ledger_rows["kind"] + ": " + ledger_rows["verdict"]).value_counts(sort=False).sort_index()
+    runs = metrics.drop_duplicates(_RUN)
+    numbers = {
+        "results": {row: values.dropna().to_dict() for row, values in means.iterrows()},
+        "claims": counts.to_dict(),
+        "runs": runs["status"].value_counts().reindex(["ok", "failed", "missing"], fill_value=0).to_dict(),
+    }
+    write_json(headline, numbers)
+    write_csv(rows, means.reset_index())
+    write_csv(verdicts, counts.rename_axis("verdict").reset_index(name="count"))
     return {"rows": len(means)}
-
-
-def _means(metrics: pd.DataFrame, names: list[str]) -> pd.DataFrame:
-    groups = metrics.groupby([*_ROW, "metric"], sort=True)
-    whole = groups["status"].agg(lambda status: (status == "ok").all())
-    return groups["value"].mean()[whole].unstack("metric").reindex(columns=names)
-
-
-def _nested(means: pd.DataFrame) -> dict[str, Any]:
-    nested: dict[str, Any] = {}
-    for (study, scenario, method, variant), row in means.iterrows():
-        inner = nested.setdefault(study, {}).setdefault(scenario, {})
-        inner[f"{method}-{variant}"] = {name: value for name, value in row.items() if pd.notna(value)}
-    return nested
-
-
-def _counts(counted: pd.DataFrame) -> dict[str, dict[str, int]]:
-    counts: dict[str, dict[str, int]] = {}
-    for kind, verdict, count in counted.itertuples(index=False):
-        counts.setdefault(kind, {})[verdict] = count
-    return counts
-
-
-def _runs(metrics: pd.DataFrame) -> dict[str, int]:
-    runs = metrics.drop_duplicates([*_ROW, "fold", "seed"])
-    return {status: int((runs["status"] == status).sum()) for status in ("ok", "failed", "missing")}
