@@ -43,8 +43,8 @@ def run(settings: Settings) -> None:
             if faults := _faults(outs):
                 raise VersionError(
                     f"missing or damaged, in DVC's cache and in its remote: {first_ten(faults)}. Nothing was restored. "
-                    "dvc remote add --default --local NAME PLACE names a remote. Delete its damaged objects, then dvc push "
-                    "from a copy that has the files"
+                    "dvc remote add --default --local NAME PLACE names a remote. Delete its damaged objects, then dvc "
+                    "push from a copy that has the files"
                 )
         repo.checkout(targets=pointers)
     snakemake("--touch", "--forceall", configuration=CONFIGURATION)
