@@ -15,15 +15,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 class Answer:
     """How one request is answered.
 
-    ``status``: any other than 200 sends the content as it is. ``etag``: honoured in If-Range, as Last-Modified is.
-    ``ranges``: whether Range is honoured. ``cut_after``: end the connection after so many bytes of the body, with an
-    error for the other side where ``reset``. ``hold_after``: send so many bytes, then wait for the test's ``release``.
-    ``length`` and ``content_range``: headers to claim instead of the true ones. ``chunked``: no Content-Length.
+    ``status``: any other than 200 sends the content as it is. ``ranges``: whether Range is honoured. ``cut_after``:
+    end the connection after so many bytes of the body, with an error for the other side where ``reset``.
+    ``hold_after``: send so many bytes, then wait for the test's end. ``length`` and ``content_range``: headers to claim
+    instead of the true ones. ``chunked``: no Content-Length.
     """
 
     content: bytes = b""
     status: int = 200
-    etag: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     ranges: bool = True
     cut_after: int | None = None
@@ -55,7 +54,6 @@ class FileServer:
         self.scripts: dict[str, list[Answer]] = {}
         self.log: list[Asked] = []
         self.closing = threading.Event()
-        self.release = threading.Event()
         self.lock = threading.Lock()
         self.serve(scripts)
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (Handler,), {"files": self}))
@@ -78,7 +76,6 @@ class FileServer:
 
     def __exit__(self, *error: object) -> None:
         self.closing.set()
-        self.release.set()
         self.server.shutdown()
         self.server.server_close()
 
@@ -104,8 +101,6 @@ class Handler(BaseHTTPRequestHandler):
         asked.status, start = _range(answer, asked)
         whole, body = len(answer.content), b"" if asked.status == 416 else answer.content[start:]
         headers = {**answer.headers, "Connection": "close"}
-        if answer.etag:
-            headers["ETag"] = answer.etag
         if asked.status == 206:
             headers["Content-Range"] = answer.content_range or f"bytes {start}-{whole - 1}/{whole}"
         if answer.chunked:
@@ -125,9 +120,8 @@ class Handler(BaseHTTPRequestHandler):
         stop = len(body) if answer.cut_after is None else answer.cut_after
         while asked.sent < stop:
             if asked.sent == answer.hold_after:
-                self.files.release.wait()
-                if self.files.closing.is_set():
-                    return
+                self.files.closing.wait()
+                return
             places = [answer.hold_after, asked.sent + (1000 if answer.chunked else 1 << 16), stop]
             piece = body[asked.sent : min(place for place in places if place is not None and place > asked.sent)]
             self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if answer.chunked else piece)
@@ -137,8 +131,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def _range(answer: Answer, asked: Asked) -> tuple[int, int]:
-    same = asked.headers.get("if-range") in {None, answer.etag, answer.headers.get("Last-Modified")}
-    if answer.status != 200 or not answer.ranges or asked.range is None or not same:
+    if answer.status != 200 or not answer.ranges or asked.range is None:
         return answer.status, 0
     start = int(asked.range.removeprefix("bytes=").split("-")[0])
     return (206, start) if start < len(answer.content) else (416, 0)

@@ -119,7 +119,7 @@ def test_the_hash_depends_on_names_and_bytes_and_not_on_times_or_order(tmp_path:
 
 
 def test_a_cut_download_resumes(kaggle: FileServer, tmp_path: Path) -> None:
-    kaggle.serve(published(Answer(ARCHIVE, etag='"a"', cut_after=9000), Answer(ARCHIVE, etag='"a"')))
+    kaggle.serve(published(Answer(ARCHIVE, cut_after=9000), Answer(ARCHIVE)))
     download(tmp_path)
     assert read_files(tmp_path / "images") == FILES
     assert [given for given in kaggle.ranges() if given][-1] == "bytes=9000-"
@@ -185,12 +185,12 @@ def test_other_content_than_the_configuration_says_is_an_error_that_names_the_ke
     [
         ({VIEW: Answer(status=403)}, "403 Forbidden"),
         ({VIEW: Answer(status=404)}, "404 Not Found"),
-        ({VIEW: Answer(status=503)}, "503 Service Unavailable (given up after 3 tries"),
+        ({VIEW: Answer(status=503)}, "503 Service Unavailable"),
         ({VIEW: Answer(b"<html>Please log in</html>")}, "is not Kaggle"),
         ({VIEW: Answer(b"[]")}, "is not Kaggle"),
         (published(Answer(status=403)), "403 Forbidden"),
-        (published(Answer(ARCHIVE[:-100])), "not a whole zip archive"),
-        (published(Answer(zipped({}))), "not a whole zip archive"),
+        (published(Answer(ARCHIVE[:-100])), "not a whole, safe zip archive"),
+        (published(Answer(zipped({}))), "not a whole, safe zip archive"),
         (published(Answer(zipped({"../evil": b"x"}))), "leads out"),
     ],
 )

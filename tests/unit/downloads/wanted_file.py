@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fossil.data.downloads.download import DownloadError, RemoteFile, fetch
+from fossil.data.downloads.download import Download, DownloadError, fetch
 from tests.unit.downloads.file_server import FileServer
 
 CONTENT = random.Random(1).randbytes(300_000)
@@ -17,12 +17,12 @@ DIGEST = hashlib.sha256(CONTENT).hexdigest()
 PAGE = "https://doi.org/10.1234/data"
 
 
-def wanted(server: FileServer, *paths: str, known: bool = True) -> RemoteFile:
+def wanted(server: FileServer, *, known: bool = True) -> Download:
     size, digest = (len(CONTENT), DIGEST) if known else (None, None)
-    return RemoteFile("file.bin", tuple(map(server.url, paths or ("/file",))), PAGE, size=size, sha256=digest)
+    return Download("file.bin", server.url("/file"), PAGE, size=size, sha256=digest)
 
 
-def complaint(file: RemoteFile, path: Path) -> str:
+def complaint(file: Download, path: Path) -> str:
     with pytest.raises(DownloadError) as caught:
         fetch(file, path)
     return str(caught.value)

@@ -18,7 +18,7 @@ class Settings(Strict):
 
 
 def run(settings: Settings, *, downloads: Path, metadata: Path, images: Path) -> dict[str, Any]:
-    """Write the table and the images, and return the source and hash of each file and the number of images.
+    """Write the table and the images, and return each file's hash and the number of images.
 
     ``downloads`` keeps archives and partial files until everything is in place, so that a failed or killed download
     resumes. Archives placed there by hand are used.

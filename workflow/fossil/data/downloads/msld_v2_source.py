@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 from pathlib import Path
 from typing import Any
 
+import requests
+
 from fossil.data.downloads.archives import ArchiveError, unpack
-from fossil.data.downloads.download import DownloadError, RemoteFile, SourceError, ask, fetch
+from fossil.data.downloads.download import Download, DownloadError, SourceError, answer, fetch
 from fossil.runtime.files import read_json, sha256, visible_files, write_json
 from fossil.runtime.logs import progress
 
 HANDLE = "joydippaul/mpox-skin-lesion-dataset-version-20-msld-v20"
-"""The data set's name on Kaggle."""
-
 PAGE = f"https://www.kaggle.com/datasets/{HANDLE}"
-"""Web page from which a person can download it."""
-
 _BY_HAND = f"By hand: download the archive from {PAGE}, unpack it and set datasets.msld_v2.root to the folder"
 
 
@@ -28,13 +25,6 @@ def download_msld_v2(*, downloads: Path, images: Path, expected: str | None) -> 
 
     ``downloads`` keeps the archive until it is unpacked, and msld_v2.json: version and hash of the first download,
     which later ones must have. ``expected``, from the configuration, takes the place of that :func:`hash_folder`.
-
-    Raises
-    ------
-    DownloadError
-        Kaggle does not give the data set, or its content is another.
-    DiskFullError
-        The disk has too little room.
     """
     record = downloads / "msld_v2.json"
     known = read_json(record) if record.exists() else {}
@@ -47,9 +37,8 @@ def download_msld_v2(*, downloads: Path, images: Path, expected: str | None) -> 
         version = known.get("version") or _newest_version(api, login)
         archive = downloads / f"msld_v2-{version}.zip"
         url = f"{api}/download/{HANDLE}?datasetVersionNumber={version}"
-        fetch(RemoteFile(archive.name, (url,), PAGE, headers=login), archive)
-        shutil.rmtree(unpacked := downloads / "unpacked", ignore_errors=True)
-        unpack(archive, unpacked)
+        fetch(Download(archive.name, url, PAGE, headers=login), archive)
+        unpack(archive, unpacked := downloads / "unpacked")
     except (SourceError, DownloadError, ArchiveError) as error:
         if isinstance(error, ArchiveError):
             archive.unlink()
@@ -81,7 +70,8 @@ def hash_folder(folder: Path) -> tuple[str, int]:
 
 def _newest_version(api: str, login: dict[str, str]) -> int:
     try:
-        facts = ask(f"{api}/view/{HANDLE}", lambda response: json.loads(response.text), headers=login)
+        with answer(f"{api}/view/{HANDLE}", login) as response:
+            facts = response.json()
         return int(facts.get("currentVersionNumber") or facts["currentVersionNumberNullable"])
-    except (ValueError, KeyError, AttributeError, TypeError) as error:
+    except (requests.RequestException, ValueError, KeyError, AttributeError, TypeError) as error:
         raise SourceError(f"what answers at {api} is not Kaggle, for it names no version.") from error
