@@ -16,7 +16,6 @@ from torch import Tensor
 
 import fossil
 from fossil import FossilOptions, FossilWeights, TemperatureOptions
-from fossil.difficulty import difficulty
 from tests.unit.methods.batches import SCHEDULES, naive_temperature
 
 COUNTS = [60, 30, 10]
@@ -155,13 +154,6 @@ def test_stages_are_quantiles_of_the_whole_training_set() -> None:
     again = FossilWeights([1, 1], epochs=3, options=options)
     again.load_state_dict(saved(weights.state_dict()))
     assert torch.equal(again(zeros, difficulty=scores), weights(zeros, difficulty=scores))
-
-
-def test_scores_of_the_loss_proxy_are_given_for_the_whole_training_set() -> None:
-    scores = difficulty(LOGITS, TARGETS, proxy="loss")
-    found = FossilWeights(COUNTS, epochs=3)(TARGETS, difficulty=scores)
-    expected = naive(TARGETS, scores, torch.zeros(6), epoch=0, epochs=3, counts=COUNTS)
-    assert found.tolist() == pytest.approx(expected)
 
 
 # --- Checkpoints and compilation --------------------------------------------------------------------------------------

@@ -17,9 +17,6 @@ from fossil.methods.fossil import Fossil
 SCHEDULES = ["exponential_decay", "linear_decay", "linear_growth", "exponential_growth", "constant", "infinite"]
 
 
-RISING = ["linear_growth", "exponential_growth", "constant", "infinite"]
-
-
 START = Progress(0, 50)
 
 

@@ -17,6 +17,7 @@ from fossil.training.history import (
     speed,
     validation_metrics,
 )
+from fossil.training.image_data import predict_logits
 from tests.unit.training.image_setting import IMAGES, VALIDATION, Setting
 
 
@@ -83,13 +84,6 @@ def test_a_training_keeps_them_for_each_epoch() -> None:
     assert [epoch["weight_q50_class1"] for epoch in result.history] == [1.0] * 3
     assert all(epoch["images_per_second"] > 0 for epoch in result.speed)
     positions, targets = VALIDATION
-    setting.model.eval()
-    with torch.no_grad():
-        logits = setting.model(_normalised(positions, setting))
+    logits = predict_logits(setting.model, setting.inputs, IMAGES, positions)
     expected = validation_metrics(logits, targets)
     assert {key: result.history[-1][key] for key in expected} == pytest.approx(expected)
-
-
-def _normalised(positions: torch.Tensor, setting: Setting) -> torch.Tensor:
-    mean, std = (torch.tensor(value)[:, None, None] for value in (setting.inputs.mean, setting.inputs.std))
-    return (IMAGES[positions].permute(0, 3, 1, 2) / 255 - mean) / std

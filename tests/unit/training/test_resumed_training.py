@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +24,7 @@ from fossil.runtime.interruption import TrainingInterruptedError
 from fossil.training import epoch as epochs
 from fossil.training import images
 from fossil.training.checkpoint import Checkpoint, read_checkpoint
-from fossil.training.image_data import predict_logits
-from fossil.training.images import ImageResult
-from tests.unit.training.image_setting import IMAGES, Setting, stop_in_step
+from tests.unit.training.image_setting import Setting, stop_in_step
 
 IDENTITY = {"test": 1}
 BATCHES = 4  # an epoch: 28 rows in batches of 8
@@ -72,40 +70,32 @@ def stop(setting: Setting, method: Method, checkpoint: Checkpoint, *, step: int,
             setting.train(method, checkpoint=checkpoint, **options)
 
 
-def stopped_and_resumed(case: str, step: int, path: Path) -> tuple[Setting, ImageResult]:
-    """Stop in a step, and go on with a new model and a new method."""
-    make_setting, make_method, options = CASES[case]
-    checkpoint = Checkpoint(path, IDENTITY)
-    stop(make_setting(), make_method(), checkpoint, step=step, **options)
-    torch.manual_seed(12345)  # whatever the state of a new process may be
-    setting = make_setting()
-    return setting, setting.train(make_method(), checkpoint=checkpoint, **options)
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_a_training_stopped_inside_an_epoch_ends_with_the_bits_of_one_that_was_not(case: str, tmp_path: Path) -> None:
+def check_resumed(case: str, path: Path, *, steps: Sequence[int]) -> None:
+    """Stop in each step, resume with a new model and method, and compare with a training that was not stopped."""
     make_setting, make_method, options = CASES[case]
     setting = make_setting()
     expected = setting.train(make_method(), **options)
     assert expected.failure is None
     assert len(expected.history) == 2
-    again, found = stopped_and_resumed(case, BATCHES + 1, tmp_path / "c.pt")
-    # repr tells NaN, -0.0 and the last digit.
-    assert repr(found.history) == repr(expected.history)
-    logits = [predict_logits(s.model, s.inputs, IMAGES, torch.arange(60)) for s in (setting, again)]
-    assert torch.equal(*logits)
-    state = again.state()
-    assert all(torch.equal(state[name], value) for name, value in setting.state().items())
+    for step in steps:
+        checkpoint = Checkpoint(path / f"{step}.pt", IDENTITY)
+        stop(make_setting(), make_method(), checkpoint, step=step, **options)
+        torch.manual_seed(12345)  # whatever the state of a new process may be
+        again = make_setting()
+        found = again.train(make_method(), checkpoint=checkpoint, **options)
+        # repr tells NaN, -0.0 and the last digit.
+        assert repr(found.history) == repr(expected.history)
+        state = again.state()
+        assert all(torch.equal(state[name], value) for name, value in setting.state().items())
 
 
-@pytest.mark.parametrize("step", [0, BATCHES - 1, 2 * BATCHES - 1])
-def test_first_and_last_batch_of_an_epoch_are_no_exception(step: int, tmp_path: Path) -> None:
-    make_setting, make_method, options = CASES["fossil, online"]
-    setting = make_setting()
-    expected = setting.train(make_method(), **options)
-    again, found = stopped_and_resumed("fossil, online", step, tmp_path / "c.pt")
-    assert repr(found.history) == repr(expected.history)
-    assert all(torch.equal(again.state()[name], value) for name, value in setting.state().items())
+@pytest.mark.parametrize("case", CASES)
+def test_a_training_stopped_inside_an_epoch_ends_with_the_bits_of_one_that_was_not(case: str, tmp_path: Path) -> None:
+    check_resumed(case, tmp_path, steps=[BATCHES + 1])
+
+
+def test_first_and_last_batch_of_an_epoch_are_no_exception(tmp_path: Path) -> None:
+    check_resumed("fossil, online", tmp_path, steps=[0, BATCHES - 1, 2 * BATCHES - 1])
 
 
 def test_moments_come_back_in_the_memory_format_of_their_parameters(tmp_path: Path) -> None:

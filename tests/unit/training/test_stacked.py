@@ -23,7 +23,7 @@ from fossil.training.stacked import StackedResult, train_stacked
 
 SEEDS = [42, 77, 123, 999]
 SCENARIO = SyntheticScenario(n_samples=400, imbalance_ratio=4.0)
-EXACT = SyntheticTraining(hidden=[16, 16], epochs=50, dtype="float64")
+EXACT = SyntheticTraining(hidden=[16, 16], epochs=15, dtype="float64")
 SHORT = SyntheticTraining(hidden=[16, 8], epochs=4, batch_size=50, dtype="float64")
 HISTORY_KEYS = {
     "train_loss",
