@@ -89,13 +89,13 @@ def protocol(config: Config, study: str) -> str:
     """Return how the runs of a study differ from the paper's protocol; "" where they do not."""
     if study in (internal_study(config), f"{config.external_dataset}-transfer", f"{config.external_dataset}-refit"):
         return _joined([*_of_images(config), *_of_options(config, config.images.methods)])
-    ours, paper = (
+    configured, paper = (
         study.model_dump(mode="json", exclude=set(_ROWS_ONLY)) | {"seeds": sorted(study.seeds)}
         for study in (config.synthetic, SyntheticStudy())
     )
     # Some studies train these two whatever the methods are.
     methods = {*config.synthetic.methods, "erm", "fossil"}
-    return _joined([*_differing(ours, paper), *_of_options(config, methods)])
+    return _joined([*_differing(configured, paper), *_of_options(config, methods)])
 
 
 def _joined(differing: list[str]) -> str:
@@ -104,9 +104,10 @@ def _joined(differing: list[str]) -> str:
 
 def _of_images(config: Config) -> Iterator[str]:
     images = config.images
-    ours = {"folds": config.image_folds, "seeds": sorted(images.seeds), "difficulty_proxy": images.difficulty_proxy}
+    proxy = images.difficulty_proxy
+    configured = {"folds": config.image_folds, "seeds": sorted(images.seeds), "difficulty_proxy": proxy}
     yield from _of_training(config)
-    yield from _differing(ours, _PAPER_IMAGES)
+    yield from _differing(configured, _PAPER_IMAGES)
     if getattr(getattr(config.datasets, config.image_dataset, None), "allow_missing", False):
         yield "images may be missing"
     if config.external_dataset == "msld_v2":
@@ -114,9 +115,9 @@ def _of_images(config: Config) -> Iterator[str]:
 
 
 def _of_training(config: Config, *, without: tuple[str, ...] = ()) -> Iterator[str]:
-    ours = config.images.training.model_dump() | {"weights": config.images.weights}
+    configured = config.images.training.model_dump() | {"weights": config.images.weights}
     paper = {key: value for key, value in _PAPER_TRAINING.items() if key not in without}
-    yield from _differing({key: ours[key] for key in paper}, paper)
+    yield from _differing({key: configured[key] for key in paper}, paper)
 
 
 def _of_msld(config: Config) -> Iterator[str]:
@@ -134,17 +135,17 @@ def _of_options(config: Config, methods: Collection[str]) -> Iterator[str]:
     for name in (name for name in config.methods if name in methods):
         default = METHODS[name].options().model_dump(mode="json")
         allowed = [default, deep_merge(default, _PAPER_OPTIONS.get(name, {}))]
-        ours = config.method_settings(name)["options"]
-        if ours not in allowed:
-            yield from _differing(ours, default, name)
+        configured = config.method_settings(name)["options"]
+        if configured not in allowed:
+            yield from _differing(configured, default, name)
 
 
-def _differing(ours: Mapping[str, Any], paper: Mapping[str, Any], within: str = "") -> Iterator[str]:
+def _differing(configured: Mapping[str, Any], paper: Mapping[str, Any], within: str = "") -> Iterator[str]:
     """Yield the path and the value of each key whose value differs."""
-    for key, value in ours.items():
+    for key, value in configured.items():
         named = f"{within} {key.replace('_', ' ')}".strip()
         if key in paper and isinstance(value, Mapping) and isinstance(paper[key], Mapping):
             yield from _differing(value, paper[key], named)
         elif key not in paper or value != paper[key]:
             yield named if isinstance(value, Mapping) else f"{named} {value}"
-    yield from (f"no {f'{within} {key}'.strip()}" for key in paper if key not in ours)
+    yield from (f"no {f'{within} {key}'.strip()}" for key in paper if key not in configured)

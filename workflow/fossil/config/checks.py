@@ -96,8 +96,8 @@ def dataset_problems(datasets: Datasets, study: ImageStudy) -> list[str]:
     """Check that the image study's data set is available and unambiguous."""
     if study.dataset == "phantom_external":
         return ["images.dataset: phantom_external is what models are tried on, and not trained on; take phantom"]
-    found = datasets.available()
-    if study.dataset is not None and study.dataset not in found:
+    available = datasets.available()
+    if study.dataset is not None and study.dataset not in available:
         return [f"images.dataset: {study.dataset} needs datasets.{study.dataset}.{datasets[study.dataset].needs}"]
     if study.dataset == "msld_v2" and datasets.msld_v2.construction == "paper":
         return [

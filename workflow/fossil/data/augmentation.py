@@ -142,13 +142,13 @@ def augment_copies(images: NDArray[np.uint8], image_ids: Sequence[str]) -> NDArr
     parameters = draw_parameters(
         image_keys(image_ids), np.zeros(len(image_ids), np.int64), seed=0, epoch=0, device=device
     )
-    policy, found = POLICIES["weak"], np.empty_like(images)
+    policy, augmented = POLICIES["weak"], np.empty_like(images)
     assert policy is not None
     for rows in torch.arange(len(images)).split(_COPIES_BATCH):
         pixels = torch.from_numpy(images[rows.numpy()]).permute(0, 3, 1, 2).float() / 255
         changed = _apply(policy, pixels, parameters[rows]) * 255
-        found[rows.numpy()] = changed.round().to(torch.uint8).permute(0, 2, 3, 1).numpy()
-    return found
+        augmented[rows.numpy()] = changed.round().to(torch.uint8).permute(0, 2, 3, 1).numpy()
+    return augmented
 
 
 def _apply(policy: Policy, images: Tensor, parameters: AugmentationParameters) -> Tensor:

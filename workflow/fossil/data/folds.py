@@ -107,12 +107,12 @@ def _test_roles(table: pd.DataFrame, *, folds: int, seed: int) -> list[pd.Series
             f"images.folds = {folds}, but class {counts.idxmin()} has {counts.min()} images; every fold must test both"
         )
     splitter = StratifiedGroupKFold(n_splits=folds, shuffle=True, random_state=seed)
-    found = []
+    all_roles = []
     for _, test in splitter.split(table, table["label"], table["group"]):
         roles = pd.Series("train", index=table.index)
         roles.iloc[test] = "test"
-        found.append(roles)
-    return found
+        all_roles.append(roles)
+    return all_roles
 
 
 def _require_whole_groups(table: pd.DataFrame) -> None:
@@ -120,12 +120,12 @@ def _require_whole_groups(table: pd.DataFrame) -> None:
     if crossing.empty:
         return
     groups = crossing["group"].unique()
-    shown = "; ".join(
+    divided = "; ".join(
         ", ".join(f"{image} ({split})" for image, split in zip(part["image_id"], part["split"], strict=True))
         for _, part in crossing[crossing["group"].isin(groups[:_SHOWN])].groupby("group")
     )
     raise FoldError(
-        f"the given split divides {len(groups)} patients or pictures that are the same: {shown}"
+        f"the given split divides {len(groups)} patients or pictures that are the same: {divided}"
         f"{f' and {len(groups) - _SHOWN} more' if len(groups) > _SHOWN else ''}. Give each one role"
     )
 

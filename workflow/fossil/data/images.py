@@ -91,7 +91,7 @@ def decode_images(
                 return photograph.hash_pixels()
 
         decoded = _attempt_all(pool, decode, originals, "Decoding images")
-        alike = _group((row, found.appearance) for row, found in decoded.items())
+        alike = _group((row, image.appearance) for row, image in decoded.items())
         hashes = _attempt_all(pool, hash_pixels, list(chain(*alike)), "Comparing images that look alike")
         identical = _group((row, (decoded[row].appearance, digest)) for row, digest in hashes.items())
         _make_copies(array, manifest, sources, augmenter)
@@ -200,15 +200,15 @@ def _make_copies(
             array[row] = pixels
 
 
-def _tabulate(names: list[str], found: list[_Properties], firsts: dict[int, int]) -> pd.DataFrame:
+def _tabulate(names: list[str], photographs: list[_Properties], firsts: dict[int, int]) -> pd.DataFrame:
     duplicate_of = [names[firsts[row]] if row in firsts else None for row in range(len(names))]
     return pd.DataFrame(
         {
             "image_id": names,
-            "width": [image.width for image in found],
-            "height": [image.height for image in found],
-            "mode": [image.mode for image in found],
-            "format": [image.format for image in found],
+            "width": [image.width for image in photographs],
+            "height": [image.height for image in photographs],
+            "mode": [image.mode for image in photographs],
+            "format": [image.format for image in photographs],
             "duplicate_of": pd.array(duplicate_of, dtype="string"),
         }
     )

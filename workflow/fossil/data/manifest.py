@@ -94,5 +94,5 @@ def require_both_classes(classes: Iterable[str], positive: Sequence[str], *, whe
 
 def some(values: Sequence[Any] | pd.Series | pd.Index) -> str:
     """Format the first few of many values."""
-    shown = ", ".join(str(value) for value in values[:_SHOWN])
-    return shown + (f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else "")
+    text = ", ".join(str(value) for value in values[:_SHOWN])
+    return text + (f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else "")

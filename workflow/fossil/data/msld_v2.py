@@ -82,10 +82,10 @@ def read_manifest(root: Path, options: Options) -> Manifest:
         "differing_files": _find_differing(root, folders.originals),
         **_describe_folds(folders),
     }
-    found = build_manifest(root, images, facts=facts, positive=options.positive)
-    facts["same_photograph"] = _find_same(found.table)
+    manifest = build_manifest(root, images, facts=facts, positive=options.positive)
+    facts["same_photograph"] = _find_same(manifest.table)
     _warn(root, facts)
-    return replace(found, facts=facts)
+    return replace(manifest, facts=facts)
 
 
 def _require_originals(root: Path, folders: Folders, options: Options) -> None:

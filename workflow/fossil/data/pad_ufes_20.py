@@ -53,14 +53,14 @@ def read_manifest(root: Path, options: Options) -> Manifest:
     table = _read_metadata(metadata)
     require_both_classes(table["diagnostic"], options.positive, where=metadata, key=f"{_KEY}.positive")
     rows = len(table)
-    found = _find_images(root, set(table["img_id"]))
-    missing = table.loc[~table["img_id"].isin(list(found)), "img_id"]
+    image_paths = _find_images(root, set(table["img_id"]))
+    missing = table.loc[~table["img_id"].isin(list(image_paths)), "img_id"]
     if len(missing) and not options.allow_missing:
         raise ManifestError(
             f"{metadata}: {len(missing)} of {rows} rows have no image below {root}, e.g. {some(missing)}. "
             f"Place the images there, or set {_KEY}.allow_missing: true to leave those rows out"
         )
-    table = table[table["img_id"].isin(list(found))]
+    table = table[table["img_id"].isin(list(image_paths))]
     if table.empty:
         raise ManifestError(f"{root}: none of the {rows} images that {metadata} names is there")
     require_both_classes(table["diagnostic"], options.positive, where=root, key=f"{_KEY}.positive")
@@ -69,7 +69,7 @@ def read_manifest(root: Path, options: Options) -> Manifest:
             "image_id": table["img_id"],
             "patient_id": table["patient_id"],
             "class_name": table["diagnostic"],
-            "path": [found[name].relative_to(root).as_posix() for name in table["img_id"]],
+            "path": [image_paths[name].relative_to(root).as_posix() for name in table["img_id"]],
         }
     )
     if "true_difficulty" in table:
@@ -95,9 +95,9 @@ def _read_metadata(metadata: Path) -> pd.DataFrame:
 
 
 def _find_images(root: Path, wanted: set[str]) -> dict[str, Path]:
-    found: dict[str, Path] = {}
+    image_paths: dict[str, Path] = {}
     for path in sorted(path for path in visible_files(root) if path.name in wanted):
-        if path.name in found:
-            raise ManifestError(f"{path.name} is there twice: {found[path.name]} and {path}; remove one")
-        found[path.name] = path
-    return found
+        if path.name in image_paths:
+            raise ManifestError(f"{path.name} is there twice: {image_paths[path.name]} and {path}; remove one")
+        image_paths[path.name] = path
+    return image_paths

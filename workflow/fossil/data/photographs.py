@@ -120,8 +120,8 @@ def _on_black(image: Image.Image) -> Image.Image:
     transparent = image.has_transparency_data
     if image.mode.startswith("I;16"):
         values = np.asarray(image)
-        shown = values if not transparent else np.where(values == image.info["transparency"], 0, values)
-        return Image.fromarray((shown >> 8).astype(np.uint8))
+        visible = values if not transparent else np.where(values == image.info["transparency"], 0, values)
+        return Image.fromarray((visible >> 8).astype(np.uint8))
     if image.mode in {"I", "F"}:
         raise ValueError(f"mode {image.mode} has no known range; save it with 8 or 16 bits a channel")
     if transparent and image.mode in {"1", "L"}:

@@ -39,8 +39,8 @@ def read_table(path: Path, *, required: Sequence[str], hint: str = "") -> pd.Dat
             )
     absent = [column for column in required if header.count(column) != 1]
     if absent:
-        found = f"found {', '.join(header)}"
-        raise ManifestError(". ".join(filter(None, [f"{path}: no column {', '.join(absent)}; {found}", hint])))
+        columns = f"found {', '.join(header)}"
+        raise ManifestError(". ".join(filter(None, [f"{path}: no column {', '.join(absent)}; {columns}", hint])))
     filled = {line: (row + [""] * width)[:width] for line, row in rows if any(row)}
     table = pd.DataFrame.from_dict(filled, orient="index", columns=header, dtype=str)
     for column in required:

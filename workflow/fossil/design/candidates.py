@@ -25,8 +25,8 @@ def candidates(config: Config, method: str) -> list[Candidate]:
     grid = tuning.grids.get(method)
     if grid is None:
         return []
-    found = [(_name(values, grid), _nested(values)) for values in _combinations(grid)]
-    chosen = _drawn([name for name, _ in found], tuning)
+    combinations = [(_name(values, grid), _nested(values)) for values in _combinations(grid)]
+    chosen = _drawn([name for name, _ in combinations], tuning)
     first: dict[str, str] = {}
     result = [
         Candidate(
@@ -36,7 +36,7 @@ def candidates(config: Config, method: str) -> list[Candidate]:
             trained_as=first.setdefault(_trains_like(config, method, options), name),
             in_budget=name in chosen,
         )
-        for name, options in found
+        for name, options in combinations
     ]
     return result + (_stage_wise(config, grid) if method == "fossil" and tuning.stage_wise else [])
 
@@ -62,8 +62,8 @@ def _combinations(grid: Grid) -> list[dict[str, Any]]:
 
 
 def _name(values: Mapping[str, Any], grid: Grid) -> str:
-    shown = [key for key in grid if len(grid[key]) > 1] or list(grid)
-    return "-".join(f"{key.rpartition('.')[2]}-{_text(values[key])}" for key in shown).replace("_", "-")
+    varied = [key for key in grid if len(grid[key]) > 1] or list(grid)
+    return "-".join(f"{key.rpartition('.')[2]}-{_text(values[key])}" for key in varied).replace("_", "-")
 
 
 def _text(value: Any) -> str:
@@ -71,20 +71,20 @@ def _text(value: Any) -> str:
 
 
 def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    nested: dict[str, Any] = {}
     for key, value in values.items():
         *outer, last = key.split(".")
-        place = found
+        place = nested
         for name in outer:
             place = place.setdefault(name, {})
         place[last] = value
-    return found
+    return nested
 
 
 def _drawn(names: list[str], tuning: Tuning) -> set[str]:
     """Draw candidates at random: those whose names, with the seed, have the smallest hashes.
 
-    So a longer grid changes as little of the choice as it can.
+    A longer grid then changes the choice as little as possible.
     """
     ordered = sorted(names, key=lambda name: hashlib.sha256(f"{tuning.budget_seed} {name}".encode()).hexdigest())
     return set(ordered[: tuning.budget])
@@ -92,15 +92,15 @@ def _drawn(names: list[str], tuning: Tuning) -> set[str]:
 
 def _stage_wise(config: Config, grid: Grid) -> list[Candidate]:
     """Return candidates in stage mode, without those that train like an earlier one."""
-    found: dict[str, Candidate] = {}
+    distinct: dict[str, Candidate] = {}
     kept = {key: values for key, values in grid.items() if not key.startswith("temperature.")}
     for values in _combinations(kept):
         options = {**_nested(values), "stage_mode": True}
         name = f"{STAGE_WISE}-{_name(values, kept)}" if kept else STAGE_WISE
         alike = _trains_like(config, "fossil", options)
-        if alike not in found:
-            found[alike] = Candidate(method="fossil", variant=name, options=options, trained_as=name, may_win=False)
-    return list(found.values())
+        if alike not in distinct:
+            distinct[alike] = Candidate(method="fossil", variant=name, options=options, trained_as=name, may_win=False)
+    return list(distinct.values())
 
 
 def _trains_like(config: Config, method: str, options: Mapping[str, Any]) -> str:

@@ -41,11 +41,11 @@ def tuning_problems(config: Config) -> list[str]:
         twice = [key for key, values in grid.items() if len({repr(value) for value in values}) < len(values)]
         problems += [f"images.tuning.grids.{method}.{key}: {grid[key]} names one twice" for key in twice]
         try:
-            found = candidates(config, method)
+            tried = candidates(config, method)
         except ValidationError as error:
             problems += [f"images.tuning.grids.{method}: {problem}" for problem in explain(error)]
         else:
-            names = [candidate.variant for candidate in found]
+            names = [candidate.variant for candidate in tried]
             if len(set(names)) < len(names):
                 problems.append(f"images.tuning.grids.{method}: candidates that differ have one name: {names}")
     if len(set(config.images.variants)) < len(config.images.variants):

@@ -33,13 +33,13 @@ def image_studies(config: Config) -> dict[str, list[Block]]:
     {data set}-internal is every variant of every method, trained and tested in folds; {external}-transfer the same
     models on a data set that they never saw, {external}-refit models that are trained there, in folds.
     """
-    found = {internal_study(config): [_every_variant(config, config.image_dataset, "internal")]}
+    studies = {internal_study(config): [_every_variant(config, config.image_dataset, "internal")]}
     external = config.external_dataset
     if external is not None and config.images.transfer:
-        found[f"{external}-transfer"] = [_every_variant(config, external, "transfer")]
+        studies[f"{external}-transfer"] = [_every_variant(config, external, "transfer")]
     if external is not None and config.images.refit:
-        found[f"{external}-refit"] = [_every_variant(config, external, "refit")]
-    return found
+        studies[f"{external}-refit"] = [_every_variant(config, external, "refit")]
+    return studies
 
 
 def internal_study(config: Config) -> str:
@@ -93,8 +93,8 @@ def _every_variant(config: Config, dataset: str, name: str) -> Block:
         for variant in variants_of(config, method)
     ]
     reference = config.images.reference
-    mine = variants_of(config, reference)
-    chosen = "tuned" if "tuned" in mine else mine[0]
+    variants = variants_of(config, reference)
+    chosen = "tuned" if "tuned" in variants else variants[0]
     return Block(name=name, title="", rows=rows, reference=row_key(dataset, reference, chosen))
 
 

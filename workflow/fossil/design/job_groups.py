@@ -16,12 +16,12 @@ def problems(config: Config) -> dict[str, Problem]:
     """Return the problems that the studies need, by name; {headline}_augmented has augmented copies."""
     needed = {row.scenario for blocks in studies(config).values() for block in blocks for row in block.rows}
     scenarios = config.synthetic.scenarios
-    found = {name: Problem(scenario=value, augmentation=None) for name, value in scenarios.items() if name in needed}
+    problems = {name: Problem(scenario=value, augmentation=None) for name, value in scenarios.items() if name in needed}
     augmented = augmented_scenario(config)
     if augmented in needed:
         headline = scenarios[config.synthetic.headline]
-        found[augmented] = Problem(scenario=headline, augmentation=config.synthetic.augmentation)
-    return found
+        problems[augmented] = Problem(scenario=headline, augmentation=config.synthetic.augmentation)
+    return problems
 
 
 def job_groups(config: Config) -> dict[str, list[RunConfig]]:
@@ -31,10 +31,10 @@ def job_groups(config: Config) -> dict[str, list[RunConfig]]:
     An edit of a module retrains all of its methods anyway.
     """
     rows = {row.key: row for blocks in studies(config).values() for block in blocks for row in block.rows}
-    found: dict[str, list[RunConfig]] = {}
+    groups: dict[str, list[RunConfig]] = {}
     for row in rows.values():
-        found.setdefault(_job_group(config, row), []).append(_run_config(config, row))
-    return found
+        groups.setdefault(_job_group(config, row), []).append(_run_config(config, row))
+    return groups
 
 
 def _job_group(config: Config, row: Row) -> str:

@@ -84,7 +84,7 @@ class Search(Strict):
 
 def option_at(options: Mapping[str, Any], key: str) -> Any:
     """Return an option by its key in a grid, such as temperature.minimum; None if missing."""
-    found: Any = options
+    value: Any = options
     for name in key.split("."):
-        found = found.get(name) if isinstance(found, Mapping) else None
-    return found
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value

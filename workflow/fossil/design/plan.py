@@ -52,16 +52,15 @@ def plan_images(config: Config, *, results: Path, processed: Path, speeds: Path)
     speeds : Path
         CSV of speeds that are known from elsewhere: backbone, size, method, device, compile, images_per_second, source.
     """
-    found = list(trainings(config, processed=processed, results=results))
-    left = [one for one in found if not one.record.exists()]
+    planned = list(trainings(config, processed=processed, results=results))
+    left = [one for one in planned if not one.record.exists()]
     to_do = Counter(one.kind for one in left)
     training = config.images.training
-    lines = [f"Studies on images: {training.backbone} at {training.size} pixels, {len(found)} trainings"]
-    for kind in dict.fromkeys(one.kind for one in found):
-        mine = [one for one in found if one.kind == kind]
-        lines.append(
-            f"  {kind}: {len(mine)} trainings, {to_do[kind]} without a result, {_millions(one.images for one in mine)}"
-        )
+    lines = [f"Studies on images: {training.backbone} at {training.size} pixels, {len(planned)} trainings"]
+    for kind in dict.fromkeys(one.kind for one in planned):
+        of_kind = [one for one in planned if one.kind == kind]
+        images = _millions(one.images for one in of_kind)
+        lines.append(f"  {kind}: {len(of_kind)} trainings, {to_do[kind]} without a result, {images}")
     if left:
         lines += _estimates(config, left, results=results, speeds=speeds)
     return lines
@@ -103,17 +102,17 @@ def class_counts(config: Config, dataset: str, *, processed: Path) -> tuple[floa
 def measured_speeds(config: Config, *, results: Path) -> list[Speed]:
     """Compute the median speed of the finished trainings, for each method and device."""
     training = config.images.training
-    found: dict[tuple[str, str], list[float]] = {}
+    rates: dict[tuple[str, str], list[float]] = {}
     for record in sorted(results.glob("*/runs/*/*/run.json")):
         run = json.loads(record.read_text())
         settings = run["settings"]["training"]
         same = all(settings.get(key) == getattr(training, key) for key in ("backbone", "size", "compile"))
         if same and run["status"] == "ok":
             method = record.parent.parent.name.partition("-")[0]
-            found.setdefault((method, run["device"]), []).append(run["images_per_second"])
+            rates.setdefault((method, run["device"]), []).append(run["images_per_second"])
     return [
         Speed(method, device, median(values), f"median of {len(values)} trainings here")
-        for (method, device), values in found.items()
+        for (method, device), values in rates.items()
     ]
 
 
@@ -133,20 +132,20 @@ def read_speeds(config: Config, path: Path) -> list[Speed]:
 def _estimates(config: Config, left: Sequence[Training], *, results: Path, speeds: Path) -> list[str]:
     """Format how long the remaining trainings take, for each device with a known speed."""
     measured = measured_speeds(config, results=results)
-    known = [*read_speeds(config, speeds), *measured]  # the last of a method and device counts
-    if not known:
+    speeds_known = [*read_speeds(config, speeds), *measured]  # the last of a method and device counts
+    if not speeds_known:
         return ["  No speed is known of this backbone at this size: it is measured with the first trainings."]
-    devices = dict.fromkeys(speed.device for speed in [*measured, *known])
-    return [_estimate(left, device, known) for device in devices]
+    devices = dict.fromkeys(speed.device for speed in [*measured, *speeds_known])
+    return [_estimate(left, device, speeds_known) for device in devices]
 
 
-def _estimate(left: Sequence[Training], device: str, known: Sequence[Speed]) -> str:
+def _estimate(left: Sequence[Training], device: str, speeds: Sequence[Speed]) -> str:
     """Estimate the hours on one device; a method of unknown speed counts as ERM, or as the slowest known."""
-    mine = {speed.method: speed for speed in known if speed.device == device}
-    stand_in = mine.get("erm", min(mine.values(), key=lambda speed: speed.images_per_second))
-    seconds = sum(one.images / mine.get(one.method, stand_in).images_per_second for one in left)
+    on_device = {speed.method: speed for speed in speeds if speed.device == device}
+    stand_in = on_device.get("erm", min(on_device.values(), key=lambda speed: speed.images_per_second))
+    seconds = sum(one.images / on_device.get(one.method, stand_in).images_per_second for one in left)
     seconds += _START_SECONDS * len(left)
-    unknown = sorted({one.method for one in left} - set(mine))
+    unknown = sorted({one.method for one in left} - set(on_device))
     guess = f"; {', '.join(unknown)} counted as {stand_in.method}" if unknown else ""
     speed = f"{stand_in.images_per_second:.0f} images/s with {stand_in.method}, {stand_in.source}"
     return f"  those without a result: about {seconds / 3600:.1f} hours on one {device} ({speed}{guess})"

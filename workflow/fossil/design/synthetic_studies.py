@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -100,8 +100,9 @@ def _held_against_the_paper(config: Config, study: str, block: Block) -> Block:
     name = block.rows[0].scenario.removesuffix(AUGMENTED)
     scenario = config.synthetic.scenarios[name]
     ratios = _REPORTED_RATIOS if study == "synthetic-main" else (_HEADLINE_RATIO,)
-    ours = scenario.model_dump(exclude={"validation_fraction", "standardise"})
-    if any(ours == SyntheticScenario(imbalance_ratio=ratio).model_dump(include=set(ours)) for ratio in ratios):
+    configured = scenario.model_dump(exclude={"validation_fraction", "standardise"})
+    keys = set(configured)
+    if any(configured == SyntheticScenario(imbalance_ratio=ratio).model_dump(include=keys) for ratio in ratios):
         return block
     return block.without_reported()
 
@@ -200,7 +201,12 @@ def _sensitivity(config: Config) -> list[Block]:
 
 def _grid(config: Config) -> Iterator[Row]:
     grid, configured = config.synthetic.sensitivity, configured_levels(config)
-    asked = (grid.schedules, grid.class_terms, map(str, grid.warmup_epochs), grid.difficulty_sources)
+    asked: tuple[Iterable[str], ...] = (
+        grid.schedules,
+        grid.class_terms,
+        map(str, grid.warmup_epochs),
+        grid.difficulty_sources,
+    )
     # Effects are measured from the configured level, so every factor has it.
     schedules, terms, warmups, sources = (
         dict.fromkeys([*levels, level]) for levels, level in zip(asked, configured.values(), strict=True)

@@ -44,12 +44,12 @@ def collect_stacked(records: Sequence[Path], *, study: str, rows: Sequence[Row],
     places = dict.fromkeys((row.scenario, row.method, row.variant) for row in rows)
     wanted = pd.MultiIndex.from_tuples([(*place, seed) for place, seed in product(places, seeds)], names=_RUN)
     jobs = {record.parent: _job(record, wanted) for record in sorted(records)}
-    found = pd.concat([pd.DataFrame(columns=["status", *RUN_METRICS], index=wanted[:0]), *jobs.values()])
-    twice = found.index[found.index.duplicated()]
+    runs_found = pd.concat([pd.DataFrame(columns=["status", *RUN_METRICS], index=wanted[:0]), *jobs.values()])
+    twice = runs_found.index[runs_found.index.duplicated()]
     if len(twice):
         folders = " and ".join(str(folder) for folder, job in jobs.items() if twice[0] in job.index)
         raise CollectError(f"{_name(twice[0])} is in {folders}; delete all but one of these folders")
-    runs = found.reindex(wanted)
+    runs = runs_found.reindex(wanted)
     return long_table(runs.assign(status=runs["status"].fillna("missing"), fold=None).reset_index(), study, RUN_METRICS)
 
 
@@ -62,11 +62,11 @@ def collect_folds(
     """
 
     def measure(folder: Path) -> dict[str, Any]:
-        shown = fold_predictions(folder, role)
+        predictions = fold_predictions(folder, role)
         history = pd.read_parquet(folder / "history.parquet", columns=["epoch", "validation_loss", "n_eff"])
         history = history.sort_values("epoch")
         return {
-            **prediction_metrics(shown["target"], shown["probability"]),
+            **prediction_metrics(predictions["target"], predictions["probability"]),
             **training_metrics(history["validation_loss"], history["n_eff"]),
         }
 

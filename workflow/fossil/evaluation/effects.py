@@ -142,8 +142,8 @@ def _effect(values: pd.DataFrame, contrast: _Contrast) -> NDArray[np.float64]:
 def _contrasts(cells: Sequence[Row], base: Mapping[str, str]) -> list[_Contrast]:
     """Return the contrasts by scope, then by factor in the order of base, then by level in that of the cells."""
     full = _full_factorial(cells, base)
-    found = {factor: dict.fromkeys(cell.levels[factor] for cell in cells) for factor in base}
-    levels = {factor: [x for x in of_factor if x not in (base[factor], ANY)] for factor, of_factor in found.items()}
+    every = {factor: dict.fromkeys(cell.levels[factor] for cell in cells) for factor in base}
+    levels = {factor: [x for x in names if x not in (base[factor], ANY)] for factor, names in every.items()}
     single = [(factor, level) for factor in base for level in levels[factor]]
     averages = [_average(full, base, factor=factor, level=level) for factor, level in single]
     configured = [_configured(full, base, factor=factor, level=level) for factor, level in single]
@@ -185,11 +185,11 @@ def _paired_cells(
 ) -> dict[_Combination, tuple[str, ...]]:
     """Return cells of some factors' levels with their partners at base levels, in the order of `_SIGNS`.
 
-    Returns their keys by the combination of the first of them; only where all of them are there, and each factor plays
-    its role in each of them.
+    Returns their keys by the combination of the first cell, where all cells exist and each factor plays its role in
+    each of them.
     """
     wanted = [dict(zip(levels, choice, strict=True)) for choice in product(*((x, base[f]) for f, x in levels.items()))]
-    found = {}
+    paired = {}
     for combination in full:
         of_factors = dict(zip(base, combination, strict=True))
         partners = [full.get(tuple((of_factors | changes).values())) for changes in wanted]
@@ -197,8 +197,8 @@ def _paired_cells(
             partner and partner.levels.items() >= changes.items()
             for partner, changes in zip(partners, wanted, strict=True)
         ):
-            found[combination] = tuple(partner.key for partner in partners if partner)
-    return found
+            paired[combination] = tuple(partner.key for partner in partners if partner)
+    return paired
 
 
 def _full_factorial(cells: Sequence[Row], base: Mapping[str, str]) -> dict[_Combination, Row]:
@@ -207,8 +207,8 @@ def _full_factorial(cells: Sequence[Row], base: Mapping[str, str]) -> dict[_Comb
     full: dict[_Combination, Row] = {}
     for cell in cells:
         stands_for = [
-            [cell.levels[factor]] if cell.levels[factor] != ANY else [x for x in found if x != ANY] or [base[factor]]
-            for factor, found in levels.items()
+            [cell.levels[factor]] if cell.levels[factor] != ANY else [x for x in names if x != ANY] or [base[factor]]
+            for factor, names in levels.items()
         ]
         for combination in product(*stands_for):
             if combination in full:

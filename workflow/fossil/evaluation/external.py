@@ -47,19 +47,19 @@ def collect_transfer(
         generalization_gap_constant subtracts the mean of all the row's models, as the paper does, whose deviation is
         then that of the AUC alone.
     """
-    own = internal[(internal["metric"] == "auc") & (internal["status"] == "ok")].set_index(_RUN)["value"]
-    found = []
+    auc = internal[(internal["metric"] == "auc") & (internal["status"] == "ok")].set_index(_RUN)["value"]
+    run_rows = []
     for row in rows:
         runs = _runs(root / f"{row.method}-{row.variant}")
-        same = {run: own.get((row.method, row.variant, *run), float("nan")) for run in product(range(folds), seeds)}
+        same = {run: auc.get((row.method, row.variant, *run), float("nan")) for run in product(range(folds), seeds)}
         mean = pd.Series(same).mean()
         for (fold, seed), internal_auc in same.items():
             run = runs.get((fold, seed), {"status": "missing"})
             if run["status"] == "ok":
                 run |= {GAP: run["auc"] - internal_auc, CONSTANT_GAP: run["auc"] - mean}
             key = {"scenario": row.scenario, "method": row.method, "variant": row.variant, "fold": fold, "seed": seed}
-            found.append({**key, **run})
-    return long_table(pd.DataFrame(found), study, TRANSFER_METRICS)
+            run_rows.append({**key, **run})
+    return long_table(pd.DataFrame(run_rows), study, TRANSFER_METRICS)
 
 
 def _runs(folder: Path) -> dict[tuple[int, int], dict[str, Any]]:
@@ -67,8 +67,8 @@ def _runs(folder: Path) -> dict[tuple[int, int], dict[str, Any]]:
     if not (folder / "run.json").exists():
         return {}
     failed = read_json(folder / "run.json")["failed"]
-    found: dict[tuple[int, int], dict[str, Any]] = {(run["fold"], run["seed"]): {"status": "failed"} for run in failed}
+    runs: dict[tuple[int, int], dict[str, Any]] = {(run["fold"], run["seed"]): {"status": "failed"} for run in failed}
     predictions = pd.read_parquet(folder / "predictions.parquet")
-    for run, shown in predictions.groupby(["fold", "seed"]):
-        found[run] = {"status": "ok", **prediction_metrics(shown["target"], shown["probability"])}
-    return found
+    for run, predicted in predictions.groupby(["fold", "seed"]):
+        runs[run] = {"status": "ok", **prediction_metrics(predicted["target"], predicted["probability"])}
+    return runs

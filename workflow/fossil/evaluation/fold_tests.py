@@ -98,17 +98,17 @@ def t_test(units: _Array, ratio: float, statistics: Statistics) -> dict[str, Any
     """
     n = len(units)
     mean = float(units.mean()) if n else np.nan
-    found = {"n": n, "estimate": mean * UNIT, "effect_size": float(rank_biserial(units[None])[0]) if n else np.nan}
+    summary = {"n": n, "estimate": mean * UNIT, "effect_size": float(rank_biserial(units[None])[0]) if n else np.nan}
     if n < 2:
-        return {**found, "low": np.nan, "high": np.nan, "p": np.nan, "found": "fewer than two: no test"}
+        return {**summary, "low": np.nan, "high": np.nan, "p": np.nan, "found": "fewer than two: no test"}
     if np.ptp(units) == 0:
         equal = "all differences are equal: the interval is that point"
         p, note = (1.0, equal) if mean == 0 else (np.nan, f"{equal}, and there is no test")
-        return {**found, "low": mean * UNIT, "high": mean * UNIT, "p": p, "found": note}
+        return {**summary, "low": mean * UNIT, "high": mean * UNIT, "p": p, "found": note}
     error = float(np.sqrt((1 / n + ratio) * units.var(ddof=1)))
     reach = float(stats.t.ppf((1 + statistics.confidence) / 2, n - 1)) * error
     p = float(2 * stats.t.sf(abs(mean) / error, n - 1))
-    return {**found, "low": (mean - reach) * UNIT, "high": (mean + reach) * UNIT, "p": p, "found": ""}
+    return {**summary, "low": (mean - reach) * UNIT, "high": (mean + reach) * UNIT, "p": p, "found": ""}
 
 
 def _notes(row: dict[str, Any]) -> Iterator[str]:

@@ -97,7 +97,7 @@ def flip_p(values: _Array, statistics: Statistics) -> tuple[_Array, bool]:
     exact = 2**n <= statistics.shuffles
     if n < 2:
         return np.ones(len(values)), exact
-    found = stats.permutation_test(
+    result = stats.permutation_test(
         (values,),
         np.sum,
         permutation_type="samples",
@@ -107,7 +107,7 @@ def flip_p(values: _Array, statistics: Statistics) -> tuple[_Array, bool]:
         batch=max(1, _BATCH // max(1, values.size)),
         rng=np.random.default_rng(statistics.seed),
     )
-    return found.pvalue, exact
+    return result.pvalue, exact
 
 
 def mean_intervals(differences: _Array, statistics: Statistics) -> tuple[_Array, _Array, list[str]]:
@@ -131,8 +131,8 @@ def mean_intervals(differences: _Array, statistics: Statistics) -> tuple[_Array,
                 n_resamples=statistics.resamples,
                 rng=np.random.default_rng(statistics.seed),
             ).confidence_interval
-        found = np.isfinite(interval.low) & np.isfinite(interval.high)
-        low[rows], high[rows] = np.where(found, interval.low, np.nan), np.where(found, interval.high, np.nan)
+        finite = np.isfinite(interval.low) & np.isfinite(interval.high)
+        low[rows], high[rows] = np.where(finite, interval.low, np.nan), np.where(finite, interval.high, np.nan)
     notes = np.full(k, "all differences are equal: the interval is that point", dtype=object)
     notes[varied] = np.where(np.isnan(low[varied]), "too few resamples: no interval", "")
     return low, high, notes.tolist()
@@ -163,10 +163,10 @@ def _test_stack(units: _Array, expected: NDArray[np.int64], statistics: Statisti
         "effect_size": rank_biserial(units) if n else np.nan,
         "note": [_note(n, *of_row) for of_row in zip(expected, n - decisive, notes, strict=True)],
     }
-    found = {"wilcoxon": wilcoxon_p(units, statistics), "permutation": flip_p(units, statistics)}
+    results = {"wilcoxon": wilcoxon_p(units, statistics), "permutation": flip_p(units, statistics)}
     tests = [
         pd.DataFrame({**shared, "test": test, "exact": exact, "p": p if n else np.nan})
-        for test, (p, exact) in found.items()
+        for test, (p, exact) in results.items()
     ]
     both = pd.concat(tests)
     least = np.maximum(2.0 ** (1 - np.tile(decisive, 2)), np.where(both["exact"], 0, 2 / (statistics.shuffles + 1)))

@@ -124,16 +124,16 @@ def rank_rows(
     StatisticsError
         Where the study is absent, a run is there twice, or missing and may not be.
     """
-    mine = metrics[metrics["study"] == study]
-    if mine.empty:
+    of_study = metrics[metrics["study"] == study]
+    if of_study.empty:
         raise StatisticsError(f"study {study}: no rows. Give the metrics of that study")
-    names = [name for name in RANKED if (mine["metric"] == name).any()]
+    names = [name for name in RANKED if (of_study["metric"] == name).any()]
     rows: list[dict[str, Any]] = []
     for block in blocks:
         if len(block.rows) < _FEWEST:
             continue
         keys = [row.key for row in block.rows]
-        values = run_values(mine, keys=keys, seeds=block.seeds, names=names, allow_missing=allow_missing)
+        values = run_values(of_study, keys=keys, seeds=block.seeds, names=names, allow_missing=allow_missing)
         for metric in names:
             rows += _of_metric(values.loc[metric], block, metric, alpha)
     return pd.DataFrame(rows, columns=COLUMNS[1:]).assign(study=study)[COLUMNS]
@@ -141,18 +141,18 @@ def rank_rows(
 
 def _of_metric(values: pd.DataFrame, block: Block, metric: str, alpha: float) -> Iterator[dict[str, Any]]:
     unit = "fold" if len(values.index.unique("fold")) > 1 else "seed"
-    there = values.columns[values.notna().any()]
-    complete = values[there].dropna().groupby(unit).mean().to_numpy()
+    present = values.columns[values.notna().any()]
+    complete = values[present].dropna().groupby(unit).mean().to_numpy()
     n, k = complete.shape
     ranks = unit_ranks(complete, lower_is_better=METRICS[metric].lower_is_better)
-    found = friedman(ranks)
+    test = friedman(ranks)
     shared = {
         **{"n": n, "n_expected": len(values.index.unique(unit)), "k": k},
-        **{"chi2": found.chi2, "p_friedman": found.p_chi2, "f": found.f, "p_iman_davenport": found.p_f},
+        **{"chi2": test.chi2, "p_friedman": test.p_chi2, "f": test.f, "p_iman_davenport": test.p_f},
         "critical_difference": critical_difference(rows=k, units=n, alpha=alpha),
         **{"alpha": alpha, "unit": unit},
     }
-    means = dict(zip(there, ranks.mean(axis=0).tolist(), strict=True)) if n else {}
+    means = dict(zip(present, ranks.mean(axis=0).tolist(), strict=True)) if n else {}
     for row in block.rows:
         key = {"scenario": row.scenario, "method": row.method, "variant": row.variant}
         yield {"block": block.name, "metric": metric, **key, "mean_rank": means.get(row.key, np.nan), **shared}

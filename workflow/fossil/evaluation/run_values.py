@@ -77,12 +77,12 @@ def run_values(
 
 def _runs(table: pd.DataFrame, seeds: Sequence[int] | None) -> list[tuple[int, int]]:
     """Return sorted pairs of fold and seed; a wanted seed without any run is expected in every fold."""
-    found = set(table[["fold", "seed"]].drop_duplicates().itertuples(index=False, name=None))
+    runs = set(table[["fold", "seed"]].drop_duplicates().itertuples(index=False, name=None))
     if seeds is None:
-        return sorted(found)
-    absent = set(seeds) - {seed for _, seed in found}
-    folds = {fold for fold, _ in found}
-    return sorted({run for run in found if run[1] in seeds} | {(fold, seed) for fold in folds for seed in absent})
+        return sorted(runs)
+    absent = set(seeds) - {seed for _, seed in runs}
+    folds = {fold for fold, _ in runs}
+    return sorted({run for run in runs if run[1] in seeds} | {(fold, seed) for fold in folds for seed in absent})
 
 
 def _refuse_twins(table: pd.DataFrame) -> None:

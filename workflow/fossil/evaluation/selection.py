@@ -42,14 +42,14 @@ def score_candidates(metrics: pd.DataFrame, candidates: Sequence[Candidate]) -> 
     """
     rows = []
     for candidate in candidates:
-        mine = metrics[
+        trials = metrics[
             (metrics["method"] == candidate.method)
             & (metrics["variant"] == candidate.trained_as)
             & (metrics["metric"] == CRITERION)
         ]
-        values = mine.loc[mine["status"] == "ok", "value"]
+        values = trials.loc[trials["status"] == "ok", "value"]
         about = candidate.model_dump(include={"variant", "trained_as", "may_win", "in_budget"})
-        summary = {"n": len(values), "n_expected": len(mine), "mean": values.mean(), "std": values.std()}
+        summary = {"n": len(values), "n_expected": len(trials), "mean": values.mean(), "std": values.std()}
         rows.append({**about, **summary})
     return pd.DataFrame(rows)
 

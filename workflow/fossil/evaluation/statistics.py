@@ -74,8 +74,8 @@ def compare(
     """
     rows = metrics[metrics["study"] == study]
     if rows.empty:
-        found = ", ".join(sorted(metrics["study"].astype(str).unique())) or "none"
-        raise StatisticsError(f"study {study}: no rows. Studies found: {found}. Give the metrics of that study")
+        studies = ", ".join(sorted(metrics["study"].astype(str).unique())) or "none"
+        raise StatisticsError(f"study {study}: no rows. Studies found: {studies}. Give the metrics of that study")
     pairs: list[tuple[dict[str, Any], NDArray[np.float64], NDArray[np.int64]]] = []
     for block in blocks:
         values = run_values(

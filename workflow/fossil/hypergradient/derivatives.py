@@ -59,8 +59,8 @@ def per_sample_jvp(losses: Callable[[Vector], Tensor], parameters: Vector, tange
     """
     with forward_ad.dual_level(), plain_attention(), torch.no_grad():
         values = losses(_duals(parameters, tangent))
-        found = forward_ad.unpack_dual(values).tangent
-    return torch.zeros_like(values) if found is None else found
+        tangents = forward_ad.unpack_dual(values).tangent
+    return torch.zeros_like(values) if tangents is None else tangents
 
 
 def finite_difference_jvp(

@@ -91,16 +91,17 @@ def function_of(model: nn.Module, head: nn.Module | None = None) -> ModelFunctio
         If nothing in it needs a gradient.
     """
     module = model if head is None else head
-    own = dict(module.named_parameters())
-    counted = {name: value for name, value in own.items() if value.requires_grad}
+    parameters = dict(module.named_parameters())
+    counted = {name: value for name, value in parameters.items() if value.requires_grad}
     if not counted:
-        raise ValueError(f"{'model' if head is None else 'head'}: none of its {len(own)} parameters needs a gradient")
+        argument = "model" if head is None else "head"
+        raise ValueError(f"{argument}: none of its {len(parameters)} parameters needs a gradient")
     return ModelFunction(
         model,
         module,
         tuple(counted),
         tuple(at_least_float32(value.detach()) for value in counted.values()),
-        {name: at_least_float32(value.detach()) for name, value in own.items() if name not in counted},
+        {name: at_least_float32(value.detach()) for name, value in parameters.items() if name not in counted},
         {name: at_least_float32(value.detach()) for name, value in module.named_buffers()},
     )
 
@@ -113,7 +114,7 @@ def submodule(model: nn.Module, name: str) -> nn.Module:
     ValueError
         If there is none.
     """
-    names = [known for known, _ in model.named_modules() if known]
+    names = [path for path, _ in model.named_modules() if path]
     if name not in names:
         raise ValueError(f"head: the model has no submodule {name!r}; it has {', '.join(names)}")
     return model.get_submodule(name)

@@ -51,15 +51,15 @@ def sensitivities(
         if len(problem.train) == 1 and not (problem.curvature or finite_differences or problem.train[0].closed):
             (part,) = problem.train
             kept = KeptGraph.of(
-                lambda leaves, own: (own * part.losses(leaves)).sum(-1),
+                lambda leaves, coefficients_of_chunk: (coefficients_of_chunk * part.losses(leaves)).sum(-1),
                 problem.parameters,
                 coefficients.gather(-1, part.index),
             )
             solution = solve(kept.product, slope)
             return _in_table([(part, kept.by_coefficients(solution.solution))], coefficients), solution
         solution = solve(_training_curvature(problem, coefficients, finite_differences), slope)
-    found = [(part, _derivative(part, problem, solution.solution, finite_differences)) for part in problem.train]
-    return _in_table(found, coefficients), solution
+    values = [(part, _derivative(part, problem, solution.solution, finite_differences)) for part in problem.train]
+    return _in_table(values, coefficients), solution
 
 
 def _mean_gradient(part: Chunk, parameters: Vector, total: int) -> Vector:
@@ -76,10 +76,10 @@ def _derivative(part: Chunk, problem: BilevelProblem, direction: Vector, finite_
     return per_sample_jvp(part.losses, problem.parameters, direction)
 
 
-def _in_table(found: Sequence[tuple[Chunk, Tensor]], like: Tensor) -> Tensor:
+def _in_table(chunks: Sequence[tuple[Chunk, Tensor]], like: Tensor) -> Tensor:
     """Scatter the values of each chunk to the places of its samples, 0 elsewhere."""
     table = torch.zeros_like(like)
-    for part, values in found:
+    for part, values in chunks:
         table.scatter_(-1, part.index, values.to(table.dtype))
     return table
 
@@ -90,14 +90,14 @@ def _training_curvature(problem: BilevelProblem, coefficients: Tensor, finite_di
     scale = _count(problem.train) / _count(parts)
 
     def product_of(part: Chunk) -> Product:
-        own = scale * coefficients.gather(-1, part.index)
+        scaled = scale * coefficients.gather(-1, part.index)
 
         def objective(parameters: Vector) -> Tensor:
-            return (own * part.losses(parameters)).sum(-1)
+            return (scaled * part.losses(parameters)).sum(-1)
 
         if finite_differences:
             return finite_difference_product(objective, problem.parameters, stack=problem.stack)
-        return part.closed.curvature(own) if part.closed else hessian_vector_product(objective, problem.parameters)
+        return part.closed.curvature(scaled) if part.closed else hessian_vector_product(objective, problem.parameters)
 
     if len(parts) == 1 or all(part.closed for part in parts):
         products = [product_of(part) for part in parts]

@@ -69,19 +69,19 @@ class BilevelWeights:
             If no hypergradient is finite; all weights are then what they were.
         """
         count = self.weights.shape[-1]
-        found, solution = sensitivities(
+        sensitivity, solution = sensitivities(
             problem,
             self._effective() / count,
             self._solver(problem.stack),
             finite_differences=self.options.derivatives == "finite_difference",
         )
-        finite = found.isfinite().all(-1, keepdim=True)
+        finite = sensitivity.isfinite().all(-1, keepdim=True)
         if not finite.any():
             raise FloatingPointError("the hypergradient is not finite; has the training diverged?")
-        found = torch.where(finite, found, 0.0)
+        sensitivity = torch.where(finite, sensitivity, 0.0)
         beta = self.options.momentum
-        by_weight = -(1 - self.penalties) * found
-        by_penalty = self.weights * self.is_augmented * found
+        by_weight = -(1 - self.penalties) * sensitivity
+        by_penalty = self.weights * self.is_augmented * sensitivity
         weights_momentum = beta * self.weights_momentum + (1 - beta) * by_weight
         penalties_momentum = beta * self.penalties_momentum + (1 - beta) * by_penalty
         weights = project_simplex(
@@ -117,9 +117,9 @@ class BilevelWeights:
         if set(state) != set(_STATE):
             raise ValueError(f"state has {sorted(state)}, expected {sorted(_STATE)}")
         for name in _STATE:
-            own = getattr(self, name)
-            if state[name].shape != own.shape:
-                raise ValueError(f"state: {name} has shape {tuple(state[name].shape)}, expected {tuple(own.shape)}")
+            current = getattr(self, name)
+            if state[name].shape != current.shape:
+                raise ValueError(f"state: {name} has shape {tuple(state[name].shape)}, expected {tuple(current.shape)}")
             if not state[name].isfinite().all():
                 raise ValueError(f"state: {name} is not finite throughout")
         if not torch.equal(state["is_augmented"].to(self.is_augmented), self.is_augmented):

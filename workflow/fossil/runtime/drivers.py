@@ -45,8 +45,8 @@ def other_runs(folder: Path) -> list[Path]:
 
     Of a run's job, which the environment names as well, the run itself is no other.
     """
-    own = _lock_file(folder, os.environ[RUN]) if RUN in os.environ else None
-    return [place for place in sorted((folder / _LOCKS).glob("*.lock")) if place != own and not _is_free(place)]
+    this_run = _lock_file(folder, os.environ[RUN]) if RUN in os.environ else None
+    return [place for place in sorted((folder / _LOCKS).glob("*.lock")) if place != this_run and not _is_free(place)]
 
 
 def _lock_file(folder: Path, run: str) -> Path:

@@ -52,10 +52,10 @@ def machine() -> dict[str, Any]:
     What cannot be found out here is left out. Where torch was used, also the version of CUDA that it was built with,
     and where it used a GPU, cuDNN's version and the memory of the GPU in GiB.
     """
-    found: dict[str, Any] = {"system": _system(), **_processor()}
+    facts: dict[str, Any] = {"system": _system(), **_processor()}
     with suppress(AttributeError, ValueError, OSError):
-        found["memory_gib"] = round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
-    return found | _cuda()
+        facts["memory_gib"] = round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
+    return facts | _cuda()
 
 
 def _system() -> str:
@@ -89,19 +89,19 @@ def _cuda() -> dict[str, Any]:
     torch = sys.modules.get("torch")
     if torch is None or not hasattr(torch, "version"):
         return {}
-    found = {"cuda": torch.version.cuda} if torch.version.cuda else {}
+    facts = {"cuda": torch.version.cuda} if torch.version.cuda else {}
     # To ask for cuDNN loads it, for which a training on a CPU has no use.
     if torch.cuda.is_initialized():
         memory = torch.cuda.get_device_properties(torch.cuda.current_device()).total_memory
-        found |= {"cudnn": torch.backends.cudnn.version(), "gpu_memory_gib": round(memory / 2**30)}
-    return found
+        facts |= {"cudnn": torch.backends.cudnn.version(), "gpu_memory_gib": round(memory / 2**30)}
+    return facts
 
 
 def _versions() -> dict[str, str]:
-    found = {}
+    versions = {}
     for package in _PACKAGES:
         try:
-            found[package] = version(package)
+            versions[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return versions

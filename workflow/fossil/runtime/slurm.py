@@ -69,22 +69,22 @@ def cancel_jobs_of(folder: Path, *, say: Callable[[str], object], seconds: float
     QueueError
         If Slurm does not answer, or a job is still there after that time.
     """
-    found = jobs_of(folder)
-    if not found:
+    jobs = jobs_of(folder)
+    if not jobs:
         return []
-    say(f"Cancelling {len(found)} jobs that an earlier run left in the queue: {' '.join(found)}")
+    say(f"Cancelling {len(jobs)} jobs that an earlier run left in the queue: {' '.join(jobs)}")
     # Of a job that has ended meanwhile it fails; whether all have is seen below.
-    subprocess.run(["scancel", *found], capture_output=True, check=False)  # noqa: S603, S607
+    subprocess.run(["scancel", *jobs], capture_output=True, check=False)  # noqa: S603, S607
     end = time.monotonic() + seconds
     # Another run may start meanwhile, and submit jobs of its own.
-    while left := sorted({*found} & {*jobs_of(folder)}):
+    while left := sorted({*jobs} & {*jobs_of(folder)}):
         if time.monotonic() > end:
             raise QueueError(
                 f"after {seconds:.0f} s these jobs of an earlier run in {folder} are still in the queue: "
                 f"{' '.join(left)}; wait until squeue shows them no more, then run Snakemake again"
             )
         time.sleep(_SECONDS_BETWEEN_LOOKS)
-    return found
+    return jobs
 
 
 def jobs_of(folder: Path) -> list[str]:

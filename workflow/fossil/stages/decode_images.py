@@ -34,7 +34,7 @@ def run(
     """
     table = pd.read_parquet(manifest)
     shape = [len(table), settings.size, settings.size, 3]
-    with atomic_path(images) as array, atomic_path(description) as about, atomic_path(properties) as found:
+    with atomic_path(images) as array, atomic_path(description) as about, atomic_path(properties) as properties_path:
         photographs = decode_images(
             table,
             root,
@@ -45,7 +45,7 @@ def run(
             augmenter=_augment_copies,
         )
         write_json(about, {"shape": shape, "interpolation": settings.interpolation, "sha256": sha256(array)})
-        write_parquet(found, photographs)
+        write_parquet(properties_path, photographs)
     _report_duplicates(photographs, properties)
     return _describe(photographs)
 

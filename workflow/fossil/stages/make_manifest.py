@@ -21,13 +21,13 @@ class Settings(Strict):
 def run(settings: Settings, *, root: Path, manifest: Path) -> dict[str, Any]:
     """Write the manifest of the data set in a folder; return its facts for the record."""
     reader = importlib.import_module(f"fossil.data.{settings.reader}")
-    found = reader.read_manifest(root, reader.Options.model_validate(settings.options))
-    if missing := found.facts.get("missing_images"):
-        logger.warning("%d of %d rows have no image and were left out", missing, found.facts["rows"])
-    if not found.facts.get("patients_named", True):
+    listed = reader.read_manifest(root, reader.Options.model_validate(settings.options))
+    if missing := listed.facts.get("missing_images"):
+        logger.warning("%d of %d rows have no image and were left out", missing, listed.facts["rows"])
+    if not listed.facts.get("patients_named", True):
         say(f"{root}: no column names patients, so images of one patient may be trained on and tested")
-    for name, count in found.table["class_name"].value_counts().items():
+    for name, count in listed.table["class_name"].value_counts().items():
         logger.info("%s: %d images", name, count)
-    write_parquet(manifest, found.table)
-    counts = [int((found.table["label"] == label).sum()) for label in (0, 1)]
-    return {"class_counts": counts, **found.facts}
+    write_parquet(manifest, listed.table)
+    counts = [int((listed.table["label"] == label).sum()) for label in (0, 1)]
+    return {"class_counts": counts, **listed.facts}

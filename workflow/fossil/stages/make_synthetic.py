@@ -25,18 +25,18 @@ def run(settings: Settings, *, problems: list[Path], descriptions: list[Path]) -
     """Write a table {name}.parquet for each problem, and what is in it, with its hash, as JSON."""
     for path, description in zip(problems, descriptions, strict=True):
         problem = settings.problems[path.stem]
-        found = {
+        described = {
             seed: make_synthetic(problem.scenario, seed=seed, augmentation=problem.augmentation)
             for seed in settings.seeds
         }
-        write_parquet(path, as_table(found))
+        write_parquet(path, as_table(described))
         write_json(
             description,
             {
                 "sha256": sha256(path),
                 "imbalance_ratio": problem.scenario.imbalance_ratio,
                 "augmented": problem.augmentation is not None,
-                "splits": {role: _counts(found, role) for role in ROLES},
+                "splits": {role: _counts(described, role) for role in ROLES},
             },
         )
 

@@ -47,8 +47,8 @@ def run(settings: Settings, *, document: Path, pdf: Path) -> dict[str, Any]:
 
 def _reason(log: str) -> str:
     """Return the first error, or else the first undefined reference."""
-    found = re.search(r"^!.*", log, flags=re.MULTILINE) or re.search(r"Reference .* undefined", log)
-    return found.group() if found else "its output says why"
+    match = re.search(r"^!.*", log, flags=re.MULTILINE) or re.search(r"Reference .* undefined", log)
+    return match.group() if match else "its output says why"
 
 
 def _facts(log: str) -> dict[str, Any]:

@@ -46,8 +46,8 @@ def run(
     report's first page.
     """
     for path in tables:
-        told = settings.tables[path.stem]
-        html = table_page(_read(path), title=told.title, caption=told.caption, data=told.datasets)
+        entry = settings.tables[path.stem]
+        html = table_page(_read(path), title=entry.title, caption=entry.caption, data=entry.datasets)
         write_text(pages / f"{path.stem}.html", html)
     write_text(
         pages / "protocol.html", protocol_page({heading: sentences for heading, *sentences in settings.protocol})

