@@ -40,7 +40,7 @@ def fetch_hub_file(repository: str, name: str, *, cache: Path) -> HubFile:
     try:
         if not record.exists() and constants.HF_HUB_OFFLINE:
             raise SourceError("HF_HUB_OFFLINE is set")
-        known = read_json(record) if record.exists() else _look_up(f"{address}/main/{name}", headers)
+        pinned = read_json(record) if record.exists() else _look_up(f"{address}/main/{name}", headers)
     except SourceError as error:
         if isinstance(cached := try_to_load_from_cache(repository, name), str):
             logger.warning("%s: %s; using %s", repository, error, cached)
@@ -50,11 +50,11 @@ def fetch_hub_file(repository: str, name: str, *, cache: Path) -> HubFile:
             f"The hub does not give {repository}: {error}. Where its page asks for consent, give it there and put your "
             f"token into HF_TOKEN. By hand: download {name} from {page} and set images.weights to its path"
         ) from error
-    revision = known["revision"]
+    revision = pinned["revision"]
     path, url = folder / revision / name, f"{address}/{revision}/{name}"
-    digest = fetch(Download(name, url, page, size=known["size"], sha256=known["sha256"], headers=headers), path)
-    write_json(record, {**known, "sha256": digest})
-    return HubFile(path, revision, digest, known["verified"])
+    digest = fetch(Download(name, url, page, size=pinned["size"], sha256=pinned["sha256"], headers=headers), path)
+    write_json(record, {**pinned, "sha256": digest})
+    return HubFile(path, revision, digest, pinned["verified"])
 
 
 def _look_up(url: str, headers: Mapping[str, str]) -> dict[str, Any]:
