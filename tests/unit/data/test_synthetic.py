@@ -18,12 +18,9 @@ def make(seed: int = 42, **changes: Any) -> SyntheticData:
     return make_synthetic(SyntheticScenario(**changes), seed=seed)
 
 
-def all_inputs(data: SyntheticData) -> np.ndarray:
-    return np.concatenate([data.train.inputs, data.validation.inputs, data.test.inputs])
-
-
-def all_targets(data: SyntheticData) -> np.ndarray:
-    return np.concatenate([data.train.targets, data.validation.targets, data.test.targets])
+def whole(data: SyntheticData, column: str) -> np.ndarray:
+    """Inputs or targets of all splits."""
+    return np.concatenate([getattr(part, column) for part in (data.train, data.validation, data.test)])
 
 
 @pytest.mark.parametrize(
@@ -46,7 +43,7 @@ def test_splits_have_the_sizes_of_the_protocol(n_samples: int, sizes: tuple[int,
 @pytest.mark.parametrize("seed", SEEDS)
 def test_each_split_has_the_share_of_positives_of_the_whole(seed: int) -> None:
     data = make(seed)
-    share = all_targets(data).mean()
+    share = whole(data, "targets").mean()
     for part in (data.train, data.validation, data.test):
         # Stratified twice, so each count is off by rounding at most, once for each cut.
         assert abs(part.targets.sum() - share * len(part.targets)) <= 2
@@ -72,7 +69,7 @@ def test_other_splits_are_scaled_with_mean_and_deviation_of_the_training_split()
 
 def test_splits_are_disjoint_and_together_are_the_generated_problem() -> None:
     data = make(seed=77, standardise=False)
-    rows = np.column_stack([all_inputs(data), all_targets(data)])
+    rows = np.column_stack([whole(data, "inputs"), whole(data, "targets")])
     assert len(np.unique(rows, axis=0)) == 3000
     inputs, targets = make_classification(
         n_samples=3000,
@@ -108,16 +105,16 @@ def test_data_do_not_depend_on_the_global_random_state() -> None:
 @pytest.mark.parametrize(("ratio", "minority"), [(9.0, 300), (4.0, 600), (1.0, 1500)])
 def test_without_label_noise_the_minority_is_its_share_of_the_imbalance_ratio(ratio: float, minority: int) -> None:
     # n / (1 + IR), give or take the rounding of four clusters.
-    assert abs(all_targets(make(imbalance_ratio=ratio, flip_y=0.0)).sum() - minority) <= 4
+    assert abs(whole(make(imbalance_ratio=ratio, flip_y=0.0), "targets").sum() - minority) <= 4
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_label_noise_moves_the_imbalance_as_calculated(seed: int) -> None:
     # A share f of the labels is drawn anew, half of them positive: 300 (1 - f/2) + 2700 f/2 = 300 * .975 + 2700 * .025
     # = 360 positives, with a variance of 3000 * .025 * .975, so a deviation of 8.6.
-    assert abs(all_targets(make(seed)).sum() - 360) <= 4 * 8.6
+    assert abs(whole(make(seed), "targets").sum() - 360) <= 4 * 8.6
     # f = .4: 300 * .8 + 2700 * .2 = 780, deviation sqrt(3000 * .2 * .8) = 21.9.
-    assert abs(all_targets(make(seed, flip_y=0.4)).sum() - 780) <= 4 * 21.9
+    assert abs(whole(make(seed, flip_y=0.4), "targets").sum() - 780) <= 4 * 21.9
 
 
 def test_number_of_features_is_that_of_the_scenario() -> None:

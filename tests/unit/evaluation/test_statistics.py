@@ -175,12 +175,8 @@ def test_a_hole_is_an_error_that_names_it_and_says_what_to_do(status: str) -> No
 def test_an_allowed_hole_drops_the_pair_and_shows(absent: bool) -> None:
     metrics = long_table({"r": [0.9, 0.8, 0.7], "a": [0.5, 0.6, 0.7]})
     hole = (metrics["method"] == "a") & (metrics["seed"] == 1)
-    if absent:
-        metrics = metrics[~hole]
-    else:
-        metrics.loc[hole, "value"] = np.nan
-        metrics.loc[hole, "status"] = "failed"
-    found = compared(metrics, allow_missing=True)
+    metrics.loc[hole, ["value", "status"]] = [np.nan, "failed"]
+    found = compared(metrics[~hole] if absent else metrics, allow_missing=True)
     assert (found["n"] == 2).all()
     assert (found["n_expected"] == 3).all()
     assert found["reference_mean"].tolist() == pytest.approx([0.8, 0.8])
@@ -210,17 +206,13 @@ def test_a_block_whose_runs_all_failed_has_rows_without_p_where_holes_are_allowe
     assert found["note"].str.startswith("2 of 2 pairs missing").all()
 
 
-def test_one_pair_decides_nothing() -> None:
+def test_one_pair_decides_nothing_and_a_block_of_the_reference_alone_has_no_comparison() -> None:
     found = compared(long_table({"r": [0.9], "a": [0.5]}))
-    assert (found["p"] == 1).all()
-    assert (found["smallest_p"] == 1).all()
+    assert (found[["p", "smallest_p"]] == 1).all(axis=None)
     assert found["low"].isna().all()
-
-
-def test_a_block_of_the_reference_alone_has_no_comparison() -> None:
-    found = compared(long_table({"r": [0.9, 0.8]}))
-    assert found.empty
-    assert list(found.columns) == COLUMNS
+    alone = compared(long_table({"r": [0.9, 0.8]}))
+    assert alone.empty
+    assert list(alone.columns) == COLUMNS
 
 
 def test_other_studies_and_methods_are_left_out() -> None:
