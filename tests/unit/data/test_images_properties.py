@@ -134,8 +134,6 @@ def test_a_killed_run_leaves_hidden_files_alone_which_the_next_run_takes_away(tm
     code = f"""
 import os, signal, pathlib, pandas
 from fossil.data.images import decode_images
-from tests.unit.data.image_files import complaint, list_copies, list_originals, save_noise, tabulate
-from tests.unit.data.pictures import ORIENTATION, RED, noise, save
 manifest = pandas.read_parquet({str(tmp_path / "manifest.parquet")!r})
 decode_images(manifest, pathlib.Path(), size=8, interpolation="bicubic", output=pathlib.Path({str(output)!r}),
               threads=1, augmenter=lambda images, names: os.kill(os.getpid(), signal.SIGKILL))

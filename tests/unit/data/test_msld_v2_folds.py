@@ -86,35 +86,32 @@ def test_augmented_copies_are_counted_and_are_no_rows(tmp_path: Path) -> None:
     assert fold_facts(after, 1)["leaking_copies"] == fold_facts(after, 2)["augmented_copies"] == 0
 
 
+AUGMENTED_FOLDERS = [
+    *("FOLDS_AUG/fold2", "Augmented Images/fold2", "fold2_AUG", "folds/fold 2 augmented", "AUGMENTED/FOLD2"),
+    "fold2/Augmented",
+]
+
+
 @pytest.mark.parametrize(
-    "folder",
+    "path",
     [
-        "FOLDS_AUG/fold2",
-        "Augmented Images/fold2",
-        "fold2_AUG",
-        "folds/fold 2 augmented",
-        "AUGMENTED/FOLD2",
-        "fold2/Augmented",
+        # In an augmented folder, whatever its name.
+        *(f"{folder}/Train/{{class_name}}/{{name}}.jpg" for folder in AUGMENTED_FOLDERS),
+        # By its name in a folder of originals too.
+        *(
+            PUBLISHED.folder.format(fold=2, split="Train", class_name="{class_name}") + f"/{{name}}{copy}.jpg"
+            for copy in ("_ORIGINAL", "_3", " (3)", "-rotated", ".2")
+        ),
     ],
 )
-def test_a_photograph_in_an_augmented_folder_is_a_copy_whatever_its_name(tmp_path: Path, folder: str) -> None:
+def test_a_copy_is_known_by_its_folder_or_its_name(tmp_path: Path, path: str) -> None:
     before = read(write_folds(tmp_path))
     name = name_of(2, "Train")
-    write(tmp_path, f"{folder}/Train/{PREFIXES[name.split('_')[0]]}/{name}.jpg", jpeg("turned"))
+    write(tmp_path, path.format(name=name, class_name=PREFIXES[name.split("_")[0]]), jpeg("turned"))
     after = read(tmp_path)
     assert after.facts["augmented_copies"] == fold_facts(after, 2)["augmented_copies"] == 1
     pd.testing.assert_frame_equal(after.table, before.table)
     assert after.facts["differing_files"] == []
-
-
-@pytest.mark.parametrize("copy", ["{}_ORIGINAL", "{}_3", "{} (3)", "{}-rotated", "{}.2"])
-def test_a_copy_is_known_by_its_name_in_a_folder_of_originals_too(tmp_path: Path, copy: str) -> None:
-    before = read(write_folds(tmp_path))
-    name = copy.format(name_of(1, "Train"))
-    write(tmp_path, PUBLISHED.path(name, fold=1), jpeg(name))
-    after = read(tmp_path)
-    assert after.facts["augmented_copies"] == 1
-    pd.testing.assert_frame_equal(after.table, before.table)
 
 
 @pytest.mark.parametrize("split", ["Valid", "Test"])
