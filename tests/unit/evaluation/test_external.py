@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -42,28 +43,32 @@ def internal(*aucs: float) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["method", "variant", "fold", "seed", "metric", "value", "status"])
 
 
+def collected(folder: Path, *aucs: float, rows: Sequence[Row] = (ROW,), folds: int = 2) -> pd.DataFrame:
+    """Collect the metrics of models whose own test images gave these AUCs."""
+    return collect_transfer(folder, internal(*aucs), study="s", rows=rows, folds=folds, seeds=[1])
+
+
 def values(table: pd.DataFrame, metric: str) -> list[float]:
     return table.loc[table["metric"] == metric, "value"].tolist()
 
 
-def test_the_gap_is_the_auc_here_minus_that_of_the_same_model_on_its_own_test_images(transferred: Path) -> None:
-    table = collect_transfer(transferred, internal(0.9, 0.5), study="s", rows=[ROW], folds=2, seeds=[1])
+def test_the_gap_is_to_the_models_own_test_images_and_the_papers_gap_subtracts_one_number_from_all(
+    transferred: Path,
+) -> None:
+    table = collected(transferred, 0.9, 0.5)
     aucs = [roc_auc_score(TARGETS, p) for p in PROBABILITIES.values()]
     assert values(table, "auc") == pytest.approx(aucs)
-    assert values(table, "generalization_gap") == pytest.approx([aucs[0] - 0.9, aucs[1] - 0.5])
-
-
-def test_the_papers_gap_subtracts_one_number_so_that_its_deviation_is_that_of_the_auc(transferred: Path) -> None:
-    table = collect_transfer(transferred, internal(0.9, 0.5), study="s", rows=[ROW], folds=2, seeds=[1])
     same, constant = values(table, "generalization_gap"), values(table, "generalization_gap_constant")
+    assert same == pytest.approx([aucs[0] - 0.9, aucs[1] - 0.5])
     assert np.mean(same) == pytest.approx(np.mean(constant))
-    assert np.std(constant) == pytest.approx(np.std(values(table, "auc")))
+    # So that its deviation is that of the AUC.
+    assert np.std(constant) == pytest.approx(np.std(aucs))
     assert np.std(same) != pytest.approx(np.std(constant))
 
 
 def test_a_model_that_failed_or_is_not_there_is_a_row_that_says_so(transferred: Path) -> None:
     other = ROW.model_copy(update={"method": "focal"})
-    table = collect_transfer(transferred, internal(0.9, 0.5), study="s", rows=[ROW, other], folds=3, seeds=[1])
+    table = collected(transferred, 0.9, 0.5, rows=[ROW, other], folds=3)
     assert len(table) == 2 * 3 * len(TRANSFER_METRICS)
     status = table.groupby(["method", "fold"])["status"].agg(set)
     assert [status["erm", fold] for fold in range(3)] == [{"ok"}, {"ok"}, {"failed"}]
@@ -72,7 +77,7 @@ def test_a_model_that_failed_or_is_not_there_is_a_row_that_says_so(transferred: 
 
 
 def test_a_model_without_metrics_of_its_own_has_no_gap(transferred: Path) -> None:
-    table = collect_transfer(transferred, internal(0.9), study="s", rows=[ROW], folds=2, seeds=[1])
+    table = collected(transferred, 0.9)
     gaps = values(table, "generalization_gap")
     assert np.isfinite(gaps[0])
     assert np.isnan(gaps[1])
