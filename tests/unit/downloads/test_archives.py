@@ -14,14 +14,13 @@ import pytest
 
 from fossil.data.downloads.archives import ArchiveError, unpack
 from fossil.data.downloads.download import DiskFullError
+from tests.unit.downloads.wanted_file import contents, zipped
 
 FILES = {"a.png": b"one" * 1000, "part/b.png": random.Random(1).randbytes(5000), "part/deep/c.txt": b""}
 
 
 def write_zip(path: Path, files: Mapping[str, bytes] = FILES, *, method: int = zipfile.ZIP_DEFLATED) -> Path:
-    with zipfile.ZipFile(path, "w", method) as content:
-        for name, data in files.items():
-            content.writestr(name, data)
+    path.write_bytes(zipped(files, method))
     return path
 
 
@@ -31,10 +30,6 @@ def write_member(path: Path, member: zipfile.ZipInfo, data: bytes = b"x") -> Pat
         content.writestr("good.png", b"good")
         content.writestr(member, data)
     return path
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def complaint(archive: Path, folder: Path) -> str:

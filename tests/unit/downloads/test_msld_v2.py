@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 import random
 import shutil
 import subprocess
 import sys
-import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,19 +19,12 @@ from fossil.data.downloads.download import DownloadError
 from fossil.data.downloads.msld_v2_source import HANDLE, PAGE, download_msld_v2, hash_folder
 from fossil.runtime.files import read_json
 from tests.unit.downloads.file_server import Answer, FileServer
+from tests.unit.downloads.wanted_file import contents, zipped
 
 FOLD = "Original Images/Original Images/FOLDS/fold1/Train"
 FILES = {f"{FOLD}/Monkeypox/MKP_{n}_1.jpg": random.Random(n).randbytes(7000) for n in range(4)}
 OTHER_FILES = {**FILES, f"{FOLD}/Healthy/HEALTHY_1_1.jpg": b"another photograph"}
 VIEW = f"/api/v1/datasets/view/{HANDLE}"
-
-
-def zipped(files: Mapping[str, bytes]) -> bytes:
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w") as content:
-        for name, data in files.items():
-            content.writestr(name, data)
-    return archive.getvalue()
 
 
 ARCHIVE = zipped(FILES)
@@ -70,10 +61,6 @@ def complaint(folder: Path, *, expected: str | None = None) -> str:
     return str(caught.value)
 
 
-def read_files(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
 def hash_of(files: Mapping[str, bytes]) -> str:
     lines = [f"{name}\0{hashlib.sha256(files[name]).hexdigest()}\n" for name in sorted(files)]
     return hashlib.sha256("".join(lines).encode()).hexdigest()
@@ -88,7 +75,7 @@ def test_the_files_of_the_archive_arrive_and_version_hash_and_number_are_recorde
     (tmp_path / "images").mkdir()
     (tmp_path / "images" / "old.jpg").write_bytes(b"old")
     assert download(tmp_path) == {"dataset": HANDLE, "dataset_version": 3, "content_sha256": hash_of(FILES), "files": 4}
-    assert read_files(tmp_path / "images") == FILES
+    assert contents(tmp_path / "images") == FILES
     record = tmp_path / "downloads" / "msld_v2.json"
     assert read_json(record) == {"dataset": HANDLE, "version": 3, "sha256": hash_of(FILES), "files": 4}
     assert [path for path in (tmp_path / "downloads").iterdir() if not path.name.startswith(".")] == [record]
@@ -121,7 +108,7 @@ def test_the_hash_depends_on_names_and_bytes_and_not_on_times_or_order(tmp_path:
 def test_a_cut_download_resumes(kaggle: FileServer, tmp_path: Path) -> None:
     kaggle.serve(published(Answer(ARCHIVE, cut_after=9000), Answer(ARCHIVE)))
     download(tmp_path)
-    assert read_files(tmp_path / "images") == FILES
+    assert contents(tmp_path / "images") == FILES
     assert [given for given in kaggle.ranges() if given][-1] == "bytes=9000-"
 
 
@@ -133,7 +120,7 @@ def test_the_command_writes_the_images_and_their_record_and_nothing_to_the_termi
     command = [sys.executable, "-W", "error", "-m", "fossil", "download_msld_v2", "--settings", '{"sha256": null}']
     done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert read_files(tmp_path / "images") == FILES
+    assert contents(tmp_path / "images") == FILES
     assert read_json(tmp_path / "record")["content_sha256"] == hash_of(FILES)
 
 
@@ -144,7 +131,7 @@ def test_a_newer_version_on_kaggle_does_not_take_the_place_of_the_first_one(kagg
     download(tmp_path)
     kaggle.serve(published(Answer(zipped(OTHER_FILES)), version=4))
     assert download(tmp_path)["dataset_version"] == 3
-    assert read_files(tmp_path / "images") == FILES
+    assert contents(tmp_path / "images") == FILES
 
 
 def test_other_content_than_at_first_is_an_error_with_both_hashes_until_the_record_is_deleted(
@@ -165,7 +152,7 @@ def test_a_hash_in_the_configuration_takes_the_place_of_the_recorded_one(kaggle:
     download(tmp_path)
     kaggle.serve(published(Answer(zipped(OTHER_FILES))))
     download(tmp_path, expected=hash_of(OTHER_FILES))
-    assert read_files(tmp_path / "images") == OTHER_FILES
+    assert contents(tmp_path / "images") == OTHER_FILES
     assert read_json(tmp_path / "downloads" / "msld_v2.json")["sha256"] == hash_of(OTHER_FILES)
 
 

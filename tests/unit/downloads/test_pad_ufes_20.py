@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import random
 import subprocess
 import sys
-import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,18 +18,11 @@ from fossil.data.downloads.archives import ArchiveError
 from fossil.data.downloads.download import DownloadError
 from fossil.stages.download_pad_ufes_20 import Settings
 from tests.unit.downloads.file_server import Answer, FileServer
+from tests.unit.downloads.wanted_file import contents, visible, zipped
 
 IMAGES = {f"imgs_part_{part}": [f"PAT_{part}_{n}.png" for n in range(4)] for part in (1, 2, 3)}
 PICTURES = {f"{part}/{name}": random.Random(name).randbytes(2000) for part, names in IMAGES.items() for name in names}
 WHOLE_PATH = "/public-api/zip/zr7vgbcyr2/download/1"
-
-
-def zipped(members: Mapping[str, bytes]) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as content:
-        for name, data in members.items():
-            content.writestr(name, data)
-    return buffer.getvalue()
 
 
 def published(member: Callable[[str, str], str] = lambda part, name: f"{part}/{name}") -> dict[str, bytes]:
@@ -82,10 +73,7 @@ class Place:
         return str(caught.value)
 
     def left(self) -> list[str]:
-        return sorted(path.name for path in self.downloads.iterdir() if not path.name.startswith("."))
-
-    def pictures(self) -> dict[str, bytes]:
-        return {p.relative_to(self.images).as_posix(): p.read_bytes() for p in self.images.rglob("*") if p.is_file()}
+        return visible(self.downloads)
 
 
 @pytest.fixture
@@ -116,7 +104,7 @@ def test_the_files_become_a_table_and_three_folders_of_images_whatever_the_folde
             "images": 12,
         }
     assert place.metadata.read_bytes() == FILES["metadata.csv"]
-    assert place.pictures() == PICTURES
+    assert contents(place.images) == PICTURES
     assert place.left() == []
     assert server.ranges(WHOLE_PATH) == []
 
@@ -131,7 +119,7 @@ def test_a_failed_download_resumes(place: Place) -> None:
         server.serve({path_of(part): Answer(FILES[part])})
         place.download(server)
     assert [(asked.path, asked.range) for asked in server.log] == [(path_of(part), "bytes=3000-")]
-    assert place.pictures() == PICTURES
+    assert contents(place.images) == PICTURES
     assert place.left() == []
 
 
@@ -140,7 +128,7 @@ def test_images_that_exist_already_are_an_error_and_stay(place: Place) -> None:
     (place.images / "mine.png").write_bytes(b"mine")
     with server_of(FILES) as server, pytest.raises(DownloadError, match="exists already"):
         place.download(server)
-    assert place.pictures() == {"mine.png": b"mine"}
+    assert contents(place.images) == {"mine.png": b"mine"}
     assert server.log == []
 
 
@@ -162,7 +150,7 @@ def test_files_without_a_source_are_taken_from_the_archive_of_all(place: Place) 
         server.serve({WHOLE_PATH: Answer(NESTED, chunked=True)})
         facts = place.download(server)
     assert facts["sha256"] == SHA256
-    assert place.pictures() == PICTURES
+    assert contents(place.images) == PICTURES
     assert place.left() == []
 
 
@@ -197,7 +185,7 @@ def test_files_placed_by_hand_need_no_server(place: Place, placed: dict[str, byt
     with server_of(FILES) as server:
         assert place.download(server)["sha256"] == SHA256
     assert server.log == []
-    assert place.pictures() == PICTURES
+    assert contents(place.images) == PICTURES
     assert place.left() == []
 
 

@@ -1,9 +1,12 @@
-"""A file on a server that a test downloads."""
+"""A file on a server that a test downloads, archives, and what is in a folder afterwards."""
 
 from __future__ import annotations
 
 import hashlib
+import io
 import random
+import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -30,3 +33,15 @@ def complaint(file: Download, path: Path) -> str:
 
 def visible(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def zipped(files: Mapping[str, bytes], method: int = zipfile.ZIP_STORED) -> bytes:
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", method) as content:
+        for name, data in files.items():
+            content.writestr(name, data)
+    return archive.getvalue()
