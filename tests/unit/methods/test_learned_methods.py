@@ -15,8 +15,6 @@ from torch.nn import functional
 from fossil.config.methods.fossil import FossilOptions
 from fossil.config.methods.fossil_bilevel import FossilBilevelOptions
 from fossil.config.methods.meta_weight_net import MetaWeightNetOptions
-from fossil.config.synthetic import SyntheticScenario, SyntheticTraining
-from fossil.data.synthetic import make_synthetic
 from fossil.hypergradient import gradient, per_sample_jvp
 from fossil.hypergradient.problem import Vector
 from fossil.likelihood import cross_entropy
@@ -24,7 +22,7 @@ from fossil.methods.base import Batch, Lookahead, Method, Progress
 from fossil.methods.fossil import Fossil
 from fossil.methods.fossil_bilevel import Bilevel
 from fossil.methods.meta_weight_net import MetaWeightNet
-from fossil.training.stacked import train_stacked
+from tests.unit.training.stacked_setting import DATA, SEEDS, TRAINING, train
 
 F64 = torch.float64
 FEATURES, CLASSES, RATE = 3, 3, 0.1
@@ -226,10 +224,6 @@ def test_bilevel_weights_before_the_first_epoch_are_an_error() -> None:
 
 # --- In training ------------------------------------------------------------------------------------------------------
 
-SEEDS = [3, 4]
-SHORT = SyntheticTraining(hidden=[6], epochs=3, batch_size=32)
-DATA = [make_synthetic(SyntheticScenario(n_samples=260, imbalance_ratio=4.0), seed=seed) for seed in SEEDS]
-
 
 @pytest.mark.parametrize(
     "method",
@@ -241,9 +235,9 @@ DATA = [make_synthetic(SyntheticScenario(n_samples=260, imbalance_ratio=4.0), se
     ids=["meta_weight_net", "fossil_bilevel", "fossil_bilevel-head"],
 )
 def test_model_of_a_stack_learns_the_weights_that_it_would_learn_alone(method: Method) -> None:
-    together = train_stacked(DATA, method, SHORT, seeds=SEEDS, proxy="softmax")
+    together = train(method)
     for k, seed in enumerate(SEEDS):
-        alone = train_stacked([DATA[k]], method, SHORT, seeds=[seed], proxy="softmax")
+        alone = train(method, [DATA[k]], seeds=[seed])
         torch.testing.assert_close(together.probabilities[k], alone.probabilities[0], rtol=1e-8, atol=1e-8)
         for ours, theirs in zip(together.history, alone.history, strict=True):
             assert set(ours) == set(theirs)
@@ -252,9 +246,7 @@ def test_model_of_a_stack_learns_the_weights_that_it_would_learn_alone(method: M
 
 
 def test_history_of_bilevel_training_has_the_solvers_residual_iterations_and_stops() -> None:
-    result = train_stacked(
-        DATA, Bilevel(FossilBilevelOptions(iterations=3, tolerance=0.0)), SHORT, seeds=SEEDS, proxy="softmax"
-    )
+    result = train(Bilevel(FossilBilevelOptions(iterations=3, tolerance=0.0)))
     for epoch in result.history:
         assert (epoch["solver_residual"] > 0).all()
         assert (epoch["solver_iterations"] <= 3).all()
@@ -264,10 +256,10 @@ def test_history_of_bilevel_training_has_the_solvers_residual_iterations_and_sto
 
 def test_bilevel_training_without_steps_is_training_with_its_first_weights() -> None:
     still = FossilBilevelOptions(weights_learning_rate=0.0, penalties_learning_rate=0.0)
-    result = train_stacked(DATA, Bilevel(still), SHORT, seeds=SEEDS, proxy="softmax")
+    result = train(Bilevel(still))
     means = [epoch["weight_mean_class1"] for epoch in result.history]
     assert all(torch.allclose(means[0], later) for later in means[1:])
-    moving = train_stacked(DATA, Bilevel(FossilBilevelOptions()), SHORT, seeds=SEEDS, proxy="softmax")
+    moving = train(Bilevel(FossilBilevelOptions()))
     means = [epoch["weight_mean_class1"] for epoch in moving.history]
     assert not any(torch.allclose(means[0], later) for later in means[1:])
 
@@ -281,7 +273,7 @@ def test_learned_methods_leave_the_start_and_order_of_the_models_alone() -> None
             seen.append(batch.index)
             return super().losses(batch)
 
-    train_stacked(DATA, Recorder(MetaWeightNetOptions(hidden=5)), SHORT, seeds=SEEDS, proxy="softmax")
+    train(Recorder(MetaWeightNetOptions(hidden=5)))
     generators = [torch.Generator().manual_seed(seed) for seed in SEEDS]
     count = len(DATA[0].train.targets)
     for generator in generators:
@@ -289,4 +281,4 @@ def test_learned_methods_leave_the_start_and_order_of_the_models_alone() -> None
             torch.empty(inputs, outputs).uniform_(generator=generator)
             torch.empty(1, outputs).uniform_(generator=generator)
     expected = torch.stack([torch.randperm(count, generator=generator) for generator in generators])
-    assert torch.equal(seen[0], expected[:, : SHORT.batch_size])
+    assert torch.equal(seen[0], expected[:, : TRAINING.batch_size])

@@ -11,8 +11,6 @@ from fossil.config.methods.base import NoOptions
 from fossil.config.methods.focal import FocalOptions
 from fossil.config.methods.fossil import FossilOptions
 from fossil.config.methods.meta_weight_net import MetaWeightNetOptions
-from fossil.config.synthetic import SyntheticScenario
-from fossil.config.synthetic import SyntheticTraining as Training
 from fossil.data.synthetic import make_synthetic
 from fossil.methods.erm import ERM
 from fossil.methods.focal import Focal
@@ -21,11 +19,8 @@ from fossil.methods.fossil_bilevel import Bilevel
 from fossil.methods.meta_weight_net import MetaWeightNet
 from fossil.methods.static import Static
 from fossil.training.grouped_methods import GroupedMethods, can_share
-from fossil.training.stacked import train_stacked
+from tests.unit.training.stacked_setting import DATA, SCENARIO, SEEDS, train
 
-SEEDS = [3, 4]
-TRAINING = Training(hidden=[6, 5], epochs=3, batch_size=32)
-DATA = [make_synthetic(SyntheticScenario(n_samples=260, imbalance_ratio=4.0), seed=seed) for seed in SEEDS]
 OPTIONS: list[dict[str, Any]] = [{}, {"warmup_epochs": 0}, {"stage_mode": True, "class_term": "none"}]
 
 
@@ -34,18 +29,14 @@ def test_models_are_those_of_a_stack_of_their_own(frozen: bool) -> None:
     methods = [Fossil(FossilOptions(**options)) for options in OPTIONS]
     scores = torch.rand(2, len(DATA[0].train.targets), dtype=torch.float64) if frozen else None
     copies = len(methods)
-    together = train_stacked(
-        DATA * copies,
+    together = train(
         GroupedMethods(methods),
-        TRAINING,
+        DATA * copies,
         seeds=SEEDS * copies,
-        proxy="softmax",
         difficulty=scores if scores is None else scores.repeat(copies, 1),
     )
     for place, options in enumerate(OPTIONS):
-        alone = train_stacked(
-            DATA, Fossil(FossilOptions(**options)), TRAINING, seeds=SEEDS, proxy="softmax", difficulty=scores
-        )
+        alone = train(Fossil(FossilOptions(**options)), difficulty=scores)
         part = together.part(place, of=copies)
         torch.testing.assert_close(part.probabilities, alone.probabilities, rtol=1e-11, atol=1e-11)
         for mine, theirs in zip(part.history, alone.history, strict=True):
@@ -57,10 +48,10 @@ def test_models_are_those_of_a_stack_of_their_own(frozen: bool) -> None:
 
 
 def test_a_failure_belongs_to_the_part_of_its_model() -> None:
-    spoiled = make_synthetic(SyntheticScenario(n_samples=260, imbalance_ratio=4.0), seed=4)
+    spoiled = make_synthetic(SCENARIO, seed=4)
     spoiled.train.inputs[0, 0] = float("inf")
     data = [*DATA, DATA[0], spoiled]
-    result = train_stacked(data, ERM(NoOptions()), TRAINING, seeds=SEEDS * 2, proxy="softmax")
+    result = train(ERM(NoOptions()), data, seeds=SEEDS * 2)
     assert result.part(0, of=2).failed == {}
     assert result.part(1, of=2).failed == {1: 0}
 

@@ -11,9 +11,7 @@ import torch
 
 from fossil.config.methods.base import NoOptions
 from fossil.config.methods.curriculum import CurriculumOptions
-from fossil.config.synthetic import SyntheticScenario, SyntheticTraining
 from fossil.data.splits import as_table
-from fossil.data.synthetic import make_synthetic
 from fossil.design.models import RunConfig
 from fossil.likelihood import cross_entropy
 from fossil.methods.base import Batch, Progress, Samples
@@ -21,11 +19,9 @@ from fossil.methods.curriculum import Curriculum
 from fossil.methods.erm import ERM
 from fossil.runtime.files import write_parquet
 from fossil.stages import train_stacked as stage
-from fossil.training.stacked import score_training_samples, train_stacked
+from fossil.training.stacked import score_training_samples
+from tests.unit.training.stacked_setting import DATA, SEEDS, TRAINING, train
 
-SCENARIO = SyntheticScenario(n_samples=260, imbalance_ratio=4.0)
-TRAINING = SyntheticTraining(hidden=[6], epochs=3, batch_size=32)
-SEEDS = [3, 4]
 ERM_SETTINGS: dict[str, Any] = {"target": "fossil.methods.erm:ERM", "options": {}}
 
 
@@ -40,10 +36,6 @@ class Recorder(Curriculum):
         self.epochs.append(samples)
 
 
-def data() -> list[Any]:
-    return [make_synthetic(SCENARIO, seed=seed) for seed in SEEDS]
-
-
 def run_stage(folder: Path, scorer: dict[str, Any] | None, method: str, *, frozen: bool) -> pd.DataFrame:
     facts, table = run_stage_with_facts(folder, scorer, method, frozen=frozen)
     assert facts["failed"] == []
@@ -53,7 +45,7 @@ def run_stage(folder: Path, scorer: dict[str, Any] | None, method: str, *, froze
 def run_stage_with_facts(
     folder: Path, scorer: dict[str, Any] | None, method: str, *, frozen: bool
 ) -> tuple[dict[str, Any], pd.DataFrame]:
-    write_parquet(folder / "ir4.parquet", as_table(dict(zip(SEEDS, data(), strict=True))))
+    write_parquet(folder / "ir4.parquet", as_table(dict(zip(SEEDS, DATA, strict=True))))
     arm = RunConfig(
         scenario="ir4",
         method="method",
@@ -70,19 +62,19 @@ def run_stage_with_facts(
 
 
 def test_frozen_difficulty_is_the_same_in_every_epoch_and_online_difficulty_is_not() -> None:
-    scores = torch.rand(2, len(data()[0].train.targets), dtype=torch.float64)
+    scores = torch.rand(2, len(DATA[0].train.targets), dtype=torch.float64)
     frozen, online = Recorder(), Recorder()
-    train_stacked(data(), frozen, TRAINING, seeds=SEEDS, proxy="softmax", difficulty=scores)
-    train_stacked(data(), online, TRAINING, seeds=SEEDS, proxy="softmax")
+    train(frozen, difficulty=scores)
+    train(online)
     assert all(torch.equal(samples.difficulty, scores) for samples in frozen.epochs)
     assert not torch.equal(online.epochs[0].difficulty, online.epochs[1].difficulty)
 
 
 @pytest.mark.parametrize("proxy", ["softmax", "entropy"])
 def test_scores_are_those_of_each_seeds_own_model(proxy: Any) -> None:
-    result = train_stacked(data(), ERM(NoOptions()), TRAINING, seeds=SEEDS, proxy="softmax")
-    scores = score_training_samples(result.model, data(), proxy=proxy)
-    for k, problem in enumerate(data()):
+    result = train(ERM(NoOptions()))
+    scores = score_training_samples(result.model, DATA, proxy=proxy)
+    for k, problem in enumerate(DATA):
         inputs = torch.from_numpy(problem.train.inputs).expand(2, -1, -1)
         p = result.model(inputs)[k].squeeze(-1).sigmoid().detach()
         entropy = -(p * p.log() + (1 - p) * (1 - p).log()) / torch.log(torch.tensor(2.0, dtype=torch.float64))
@@ -92,11 +84,9 @@ def test_scores_are_those_of_each_seeds_own_model(proxy: Any) -> None:
 
 def test_stage_with_a_scorer_trains_on_the_frozen_scores_of_a_trained_baseline(tmp_path: Path) -> None:
     found = run_stage(tmp_path, ERM_SETTINGS, "fossil.methods.curriculum:Curriculum", frozen=True)
-    baseline = train_stacked(data(), ERM(NoOptions()), TRAINING, seeds=SEEDS, proxy="entropy")
-    scores = score_training_samples(baseline.model, data(), proxy="entropy")
-    expected = train_stacked(
-        data(), Curriculum(CurriculumOptions()), TRAINING, seeds=SEEDS, proxy="entropy", difficulty=scores
-    )
+    baseline = train(ERM(NoOptions()), proxy="entropy")
+    scores = score_training_samples(baseline.model, DATA, proxy="entropy")
+    expected = train(Curriculum(CurriculumOptions()), proxy="entropy", difficulty=scores)
     assert found["probability"].tolist() == expected.probabilities.flatten().tolist()
     assert not found.equals(run_stage(tmp_path, None, "fossil.methods.curriculum:Curriculum", frozen=False))
 
