@@ -50,13 +50,13 @@ def draw_phantom(options: PhantomDataset, *, metadata: Path, images: Path, threa
     """Draw the data set in the layout of PAD-UFES-20; equal options give equal bytes, whatever the threads.
 
     The images are drawn in a folder next to ``images`` and renamed together; ``metadata`` is written last, so that its
-    presence says that all images are there. When drawing fails, what was there before is left as it was.
+    presence says that all images exist. When drawing fails, earlier files stay as they were.
 
     Parameters
     ----------
     options
         Number and size of the images, class counts, images per patient and seed. Malignant are
-        ``round(images / (1 + imbalance_ratio))`` images. Every image shows a lesion of its own.
+        ``round(images / (1 + imbalance_ratio))`` images. Every image shows a different lesion.
     metadata
         CSV to write: patient_id, lesion_id, diagnostic (MALIGNANT or BENIGN), img_id, true_difficulty
         (:func:`score_true_difficulty`).
@@ -71,7 +71,7 @@ def draw_phantom(options: PhantomDataset, *, metadata: Path, images: Path, threa
         If the imbalance ratio leaves no malignant image.
     """
     starts = range(0, options.images, _BATCH)
-    # Each batch has random numbers of its own, so that it does not matter which thread draws it, and when.
+    # Each batch has its own random numbers, so threads and their order do not matter.
     keys = np.random.SeedSequence(options.seed).spawn(1 + len(starts))
     planned, *drawn = (np.random.default_rng(key) for key in keys)
     table = _plan_images(planned, options)

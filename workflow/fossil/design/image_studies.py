@@ -52,7 +52,7 @@ def fold_ratio(config: Config, study: str) -> float | None:
 
     Of k folds one tests, and of the others' patients a share v validates: the ratio is (1/k) / ((1 - 1/k) (1 - v)).
     Models that predict external images were trained in the folds of their own data set, and have its ratio: they share
-    its training images. None where there is one division, or data are drawn anew.
+    its training images. None where there is one fold, or where each seed draws new data.
     """
     tested = {
         internal_study(config): config.image_folds,

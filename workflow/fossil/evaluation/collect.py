@@ -26,9 +26,9 @@ def collect_stacked(records: Sequence[Path], *, study: str, rows: Sequence[Row],
     Parameters
     ----------
     records : sequence of Path
-        ``run.json`` of each training job; ``predictions.parquet`` and ``history.parquet`` lie beside it.
+        ``run.json`` of each training job; ``predictions.parquet`` and ``history.parquet`` are next to it.
     rows : sequence of Row
-        What there should be. A row that is there several times comes once.
+        The expected rows. A repeated row counts once.
 
     Returns
     -------

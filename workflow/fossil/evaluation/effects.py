@@ -87,7 +87,7 @@ def grid_effects(
     ------
     StatisticsError
         Where there is not one study and one grid of the base's factors, two cells have the same levels, a level has no
-        partner with the base level, or a run is there twice, or missing and may not be.
+        partner with the base level, or a run is repeated, or missing and may not be.
     """
     study = _only_study(metrics)
     grid, cells = _grid(blocks, base)

@@ -129,7 +129,7 @@ class Metric:
 def expected_calibration_error(predictions: Predictions) -> _Array:
     """Compute the mean distance between probability and frequency of class 1, over bins of equal width.
 
-    Bin k is [k/10, (k + 1)/10), and 1 has a bin of its own, as in torchmetrics' ``BinaryCalibrationError`` with norm
+    Bin k is [k/10, (k + 1)/10), and 1 has a separate bin, as in torchmetrics' ``BinaryCalibrationError`` with norm
     l1; each bin counts by its samples (Naeini et al. 2015).
     """
     probabilities = predictions.probabilities

@@ -35,7 +35,7 @@ def analyse_pairs(differences: Sequence[_Array], *, expected: Sequence[int], sta
     DataFrame
         One row per comparison (its position) and test ("wilcoxon", "permutation"), in this order.
 
-        n, n_expected : pairs that are there, and that there should be.
+        n, n_expected : available and expected pairs.
         estimate, low, high, confidence : mean difference with its BCa bootstrap interval (Efron 1987). Where all
         differences are equal the interval is that point; with fewer than two pairs it is NaN. ``note`` says so.
         exact : whether p comes from the whole null distribution, or from ``statistics.shuffles`` random sign flips.

@@ -122,7 +122,7 @@ def rank_rows(
     Raises
     ------
     StatisticsError
-        Where the study is absent, a run is there twice, or missing and may not be.
+        Where the study is absent, a run is repeated, or missing and may not be.
     """
     of_study = metrics[metrics["study"] == study]
     if of_study.empty:

@@ -45,12 +45,12 @@ def run_values(
     Returns
     -------
     DataFrame
-        Index (metric, fold, seed), the fold `NO_FOLD` where there is none. Every metric has the same runs.
+        Index (metric, fold, seed), the fold `NO_FOLD` without folds. Every metric has the same runs.
 
     Raises
     ------
     StatisticsError
-        Where none of the rows is there, a run is there twice, or a value is missing and may not be.
+        Where no row has runs, a run is repeated, or a value is missing and may not be.
     """
     table = metrics.assign(
         key=list(map(row_key, metrics["scenario"], metrics["method"], metrics["variant"])),

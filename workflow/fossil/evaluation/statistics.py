@@ -46,7 +46,7 @@ def compare(
     allow_missing : bool
         Drop a pair of which one run is missing, failed or undefined; then n < n_expected. Otherwise an error.
     metrics_tested : sequence of str or None
-        The metrics; None for all that are there.
+        The metrics; None for all available ones.
     test_train_ratio : float or None
         Images that test in a fold over images that train there, of the folds in which the models were trained; None
         for a study without several. It decides whether there are tests that mind what folds share.
@@ -63,14 +63,14 @@ def compare(
     Raises
     ------
     StatisticsError
-        Where study or block is absent, a run is there twice, a pair is incomplete and may not be, or there is a
+        Where study or block is absent, a run is repeated, a pair is incomplete and may not be, or there is a
         test_train_ratio and no folds.
 
     Notes
     -----
     Fold-seed pairs of a cross-validation are not independent: folds share training images, and seeds share folds.
     p and interval of such pairs are too small and too narrow, in "wilcoxon" and "permutation"; the other two tests are
-    there for that. Pairs of a study that draws its data anew with each seed are independent.
+    there for that. Pairs of a study that draws new data with each seed are independent.
     """
     rows = metrics[metrics["study"] == study]
     if rows.empty:

@@ -41,7 +41,7 @@ class Chunk:
     index : Tensor of int64, shape (..., n)
         Places of the samples in the table that weights refer to.
     closed : ClosedForms or None
-        Take the place of exact derivatives of ``losses`` where they are there.
+        Replace automatic derivatives of ``losses`` if given.
     """
 
     losses: Callable[[Vector], Tensor]

@@ -102,7 +102,7 @@ class Lookahead:
     derivative : callable
         From a direction v to the derivative <v, grad l_i> of each sample's loss, shape (..., n).
     validation_gradient : callable
-        From parameters and a number of samples to the mean cross-entropy on so many validation samples drawn anew,
+        From parameters and a number of samples to the mean cross-entropy on so many newly drawn validation samples,
         shape (...), and its gradient by the parameters.
     """
 

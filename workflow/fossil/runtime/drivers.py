@@ -1,7 +1,7 @@
 """Snakemake processes that run jobs in a folder.
 
 Snakemake's own locks do not tell how many there are: whichever ends first removes the folder that the locks of
-all are in. So each process holds a lock of its own, which the system takes back when the process ends, however it ends.
+all are in. So each process holds a separate lock, which the system releases when the process ends, however it ends.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Failures of a job, in a file next to its log that no try empties: one line of JSON each, the newest last.
 
 Snakemake empties a job's log before each try, and with ``retries`` it tries again whatever happened. A job that was
-killed, or that met a fault of a machine, may succeed then. One that raised an error of its own would only do so again,
+killed, or that met a fault of a machine, may succeed then. One that raised an error would only do so again,
 perhaps after hours of training: in the same run of Snakemake it ends at once.
 """
 

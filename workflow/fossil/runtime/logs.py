@@ -98,7 +98,7 @@ def _bar(
 ) -> Any:
     from tqdm import tqdm
 
-    tqdm.monitor_interval = 0  # no thread of its own
+    tqdm.monitor_interval = 0  # no extra thread
     terminal = _terminal.get() or sys.stderr
     live = terminal.isatty() and "FOSSIL_PLAIN_PROGRESS" not in os.environ
     seconds = 0.1 if live else seconds_between_lines

@@ -76,7 +76,7 @@ def cancel_jobs_of(folder: Path, *, say: Callable[[str], object], seconds: float
     # Of a job that has ended meanwhile it fails; whether all have is seen below.
     subprocess.run(["scancel", *jobs], capture_output=True, check=False)  # noqa: S603, S607
     end = time.monotonic() + seconds
-    # Another run may start meanwhile, and submit jobs of its own.
+    # Another run may start meanwhile, and submit other jobs.
     while left := sorted({*jobs} & {*jobs_of(folder)}):
         if time.monotonic() > end:
             raise QueueError(

@@ -15,7 +15,7 @@ class GroupedMethods(Method):
     """Methods that share a stack in equal parts, in order: the first has the first models, and so on.
 
     They must be of one class, train on plain cross-entropy and get their weights once an epoch; only their options
-    differ. Each model is then, up to rounding, what it would be under its own method in a stack of its own.
+    differ. Each model is then, up to rounding, what it would be under its own method in a separate stack.
 
     Raises
     ------
