@@ -205,7 +205,7 @@ def test_a_printed_loss_of_two_points_contradicts_no_harm() -> None:
 
 
 INSIGNIFICANT = {"kind": "insignificant", "table": TABLE, "metric": "balanced_accuracy", "row": ["FOSSIL"]}
-INSIGNIFICANT |= {"than": [["ERM"], ["STATIC"]], "p_above": 0.1, "printed_p": "p_wilcoxon"}
+INSIGNIFICANT |= {"than": [["ERM"], ["STATIC"]], "p_above": 0.1, "reported_p": "p_wilcoxon"}
 
 
 @pytest.mark.parametrize(("p", "verdict"), [("0.125", CONSISTENT), ("0.1", CONTRADICTED), (None, CANNOT_TELL)])
