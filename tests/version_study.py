@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pytest
 
 from fossil.stages import publish_results, restore_results
 
@@ -67,17 +68,12 @@ RUN = {"study": "toy", "scenario": "toy", "method": "erm", "variant": "baseline"
 @contextmanager
 def apart(folder: Path) -> Iterator[None]:
     """Let Git and DVC know nothing of this machine's settings and caches."""
-    places = {"DVC_SITE_CACHE_DIR": "site", "DVC_GLOBAL_CONFIG_DIR": "global", "DVC_SYSTEM_CONFIG_DIR": "system"}
-    isolated = {"GIT_CONFIG_GLOBAL": os.devnull, "DVC_NO_ANALYTICS": "1"} | {
-        name: str(folder / place) for name, place in places.items()
-    }
-    before = {name: os.environ.get(name) for name in isolated}
-    os.environ.update(isolated)
-    try:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+        patched.setenv("DVC_NO_ANALYTICS", "1")
+        for place in ("SITE_CACHE", "GLOBAL_CONFIG", "SYSTEM_CONFIG"):
+            patched.setenv(f"DVC_{place}_DIR", str(folder / place))
         yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
 @dataclass

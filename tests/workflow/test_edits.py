@@ -41,7 +41,7 @@ AROUND += r"|stages\.(describe_config|write_readme)|reporting\.config_reference"
 # An edit of these shall not fetch gigabytes again, and what is fetched has a hash.
 DOWNLOADS = r"stages\.(download_\w+|fetch_weights)|training\.weights|data\.downloads(\..+)?"
 # What publishes and restores is beside the study.
-VERSIONS = r"versions(\..+)?|stages\.(extract_headline|publish_results|restore_results)"
+VERSIONS = r"versions|stages\.(extract_headline|publish_results|restore_results)"
 # The choice of options goes by its rule alone; a user's own program alone calls the last.
 OTHERS = r"library(\..+)?"
 NOT_COUNTED = re.compile(rf"fossil\.({SETTINGS}|{AROUND}|{DOWNLOADS}|{VERSIONS}|{OTHERS})")
