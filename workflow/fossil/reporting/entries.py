@@ -39,7 +39,7 @@ class Entry:
     name : str
         The files' name without its ending.
     module : str
-        The module that makes it: its ``__name__``.
+        The module that makes it, which the registry fills in.
     study : str
         The study, or the data set, whose files it is made of; "" for neither.
     title : str
@@ -51,12 +51,12 @@ class Entry:
     """
 
     name: str
-    module: str
     study: str
     title: str
     caption: str
     section: Section
     place: int
+    module: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from types import ModuleType
 from typing import Any, TypeVar, get_args
@@ -21,13 +22,12 @@ SECTIONS: tuple[Section, ...] = get_args(Section)
 
 def figures(experiment: Experiment) -> dict[str, FigureEntry]:
     """Return the figures of a run by name, in the order of the document."""
-    return by_name(figure for module in modules(fossil.reporting.figures) for figure in module.figures(experiment))
+    return by_name(_described(fossil.reporting.figures, "figures", experiment))
 
 
 def tables(experiment: Experiment) -> dict[str, TableEntry]:
     """Return the tables of a run by name, in the order of the document."""
-    described = [module.tables for module in modules(fossil.reporting.tables) if hasattr(module, "tables")]
-    return by_name(table for tables_of_module in described for table in tables_of_module(experiment))
+    return by_name(_described(fossil.reporting.tables, "tables", experiment))
 
 
 @cache
@@ -55,20 +55,27 @@ def document_sections(figures: Mapping[str, FigureEntry], tables: Mapping[str, T
         figure = {"figure": entry.name, "caption": f"{entry.title.rstrip('.')}. {entry.caption}"}
         parts[entry.section].append(figure if isinstance(entry, FigureEntry) else {"table": f"tables/{entry.name}.tex"})
     parts["Claims"].append({"table": "claims.tex"})
-    return [{"title": section, "parts": found} for section, found in parts.items() if found]
+    return [{"title": section, "parts": of_section} for section, of_section in parts.items() if of_section]
 
 
 def by_name(entries: Iterable[AnyEntry]) -> dict[str, AnyEntry]:
-    """Put entries in order, by name.
+    """Return entries in their order, by name.
 
     Raises
     ------
     ValueError
         Where two have the same name, and would write the same files.
     """
-    found: dict[str, AnyEntry] = {}
+    named: dict[str, AnyEntry] = {}
     for entry in in_order(entries):
-        if entry.name in found:
-            raise ValueError(f"{entry.module} and {found[entry.name].module} both make {entry.name}; rename one")
-        found[entry.name] = entry
-    return found
+        if entry.name in named:
+            raise ValueError(f"{entry.module} and {named[entry.name].module} both make {entry.name}; rename one")
+        named[entry.name] = entry
+    return named
+
+
+def _described(package: ModuleType, function: str, experiment: Experiment) -> Iterator[Any]:
+    """Yield what each module of a package describes, with the module's name."""
+    for module in modules(package):
+        for entry in getattr(module, function)(experiment):
+            yield replace(entry, module=module.__name__)

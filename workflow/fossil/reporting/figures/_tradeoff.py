@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fossil.design.comparisons import Row
-from fossil.reporting.figures._runs import ImageOptions, expected_runs, mark_notes, marked_label, runs_of
+from fossil.reporting.figures._runs import ImageOptions, expected_runs, mark_notes, marked_label, ok_runs, runs_of
 from fossil.reporting.style import (
     figure_style,
     figure_title,
@@ -43,9 +43,9 @@ def draw_tradeoff(metrics: pd.DataFrame, options: ImageOptions, *, cost: str) ->
         figure = new_figure(2.85 + 0.18 * legend_rows, wspace=0.06)
         axes = figure.subplots(1, len(PANELS), sharex=True)
         handles = []
-        shown = runs_of(metrics, block)
+        metrics_of_block = runs_of(metrics, block)
         for row in block.rows:
-            runs = _runs(shown, row, cost)
+            runs = ok_runs(metrics_of_block, row, columns=[cost, *PANELS])
             for axis, metric in zip(axes, PANELS, strict=True):
                 _draw_runs(axis, runs, cost=cost, metric=metric, row=row)
             handles.append(_handle(row, len(runs), expected))
@@ -60,11 +60,6 @@ def draw_tradeoff(metrics: pd.DataFrame, options: ImageOptions, *, cost: str) ->
         figure.legend(handles=handles, loc="outside lower center", ncols=_LEGEND_COLUMNS, title=key)
         figure.suptitle(figure_title(options.title, block.rows[0].scenario))
     return figure
-
-
-def _runs(shown: pd.DataFrame, row: Row, cost: str) -> pd.DataFrame:
-    ok = shown[(shown["key"] == row.key) & (shown["status"] == "ok")]
-    return ok.pivot(index=["fold", "seed"], columns="metric", values="value").reindex(columns=[cost, *PANELS]).dropna()
 
 
 def _draw_runs(axis: Axes, runs: pd.DataFrame, *, cost: str, metric: str, row: Row) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from fossil.config.strict import Strict
 from fossil.reporting.entries import FigureEntry
+from fossil.reporting.experiment import Experiment
 from fossil.reporting.style import SMALL, add_notes, figure_style, figure_title, max_ticks, new_figure
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.ticker import FixedLocator
     from numpy.typing import NDArray
-
-    from fossil.reporting.experiment import Experiment
 
 SAMPLES = 8
 """Images shown of a class."""
@@ -55,7 +54,6 @@ def figures(experiment: Experiment) -> Iterator[FigureEntry]:
     for dataset in experiment.datasets:
         yield FigureEntry(
             name=f"dataset-{dataset.replace('_', '-')}",
-            module=__name__,
             study=dataset,
             source="images",
             section="Data",

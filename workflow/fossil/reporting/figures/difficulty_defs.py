@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fossil.design.comparisons import Block, Row
 from fossil.reporting.entries import FigureEntry
+from fossil.reporting.experiment import Experiment
 from fossil.reporting.figures._runs import (
     COUNTS,
     BlocksOptions,
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from fossil.reporting.experiment import Experiment
-
 PANELS = ("auc", "balanced_accuracy", "g_mean", "dynamic_regret", "balanced_error")
 
 CHANCE = {"auc": 0.5, "balanced_accuracy": 0.5, "balanced_error": 0.5}
@@ -60,7 +59,6 @@ def figures(experiment: Experiment) -> Iterator[FigureEntry]:
         title = f"Definitions of difficulty, FOSSIL, synthetic data, {experiment.ratio}"
         yield FigureEntry(
             name="difficulty-defs",
-            module=__name__,
             study="difficulty-defs",
             source="metrics",
             section="Synthetic study",

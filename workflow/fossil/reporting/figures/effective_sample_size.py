@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fossil.design.comparisons import Block
 from fossil.reporting.entries import FigureEntry
+from fossil.reporting.experiment import Experiment
 from fossil.reporting.figures._runs import (
     COUNTS,
     BlocksOptions,
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from fossil.reporting.experiment import Experiment
-
 _LEGEND_COLUMNS = 3
 _KISH = "$N$ samples train, of which the weights leave $N_{\\mathrm{eff}}$ effective (Kish)."
 _WITHIN = "Not in $N_{\\mathrm{eff}}$: weighing within the loss"
@@ -40,7 +39,6 @@ def figures(experiment: Experiment) -> Iterator[FigureEntry]:
         title = "Effective sample size in training, synthetic data"
         yield FigureEntry(
             name="effective-sample-size",
-            module=__name__,
             study="synthetic-main",
             source="histories",
             section="Synthetic study",

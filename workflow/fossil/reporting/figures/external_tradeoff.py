@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from fossil.config.datasets import DATASETS
 from fossil.reporting.entries import FigureEntry
+from fossil.reporting.experiment import Experiment
 from fossil.reporting.figures._runs import ImageOptions, one_row_per_method
 from fossil.reporting.figures._tradeoff import draw_tradeoff
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
-    from fossil.reporting.experiment import Experiment
 
 OPTIONS = ImageOptions
 
@@ -25,7 +24,6 @@ def figures(experiment: Experiment) -> Iterator[FigureEntry]:
         title = f"models trained on {experiment.trained_on}"
         yield FigureEntry(
             name="external-tradeoff",
-            module=__name__,
             study=experiment.transfer,
             source="metrics",
             section="External validation",

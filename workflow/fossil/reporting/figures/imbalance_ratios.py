@@ -10,6 +10,7 @@ from pydantic import PositiveFloat, model_validator
 
 from fossil.design.comparisons import Block
 from fossil.reporting.entries import FigureEntry
+from fossil.reporting.experiment import Experiment
 from fossil.reporting.figures._runs import (
     COUNTS,
     BlocksOptions,
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from fossil.reporting.experiment import Experiment
 
 PANELS = ("auc", "balanced_accuracy", "recall", "g_mean", "dynamic_regret")
 
@@ -68,7 +67,6 @@ def figures(experiment: Experiment) -> Iterator[FigureEntry]:
         ratios = [scenarios[block.rows[0].scenario].imbalance_ratio for block in blocks]
         yield FigureEntry(
             name="imbalance-ratios",
-            module=__name__,
             study="synthetic-main",
             source="metrics",
             section="Synthetic study",

@@ -10,6 +10,7 @@ from fossil.config.datasets import DATASETS
 from fossil.config.strict import Fraction
 from fossil.design.comparisons import Row
 from fossil.reporting.entries import FigureEntry
+from fossil.reporting.experiment import Experiment
 from fossil.reporting.figures._runs import (
     COUNTS,
     ImageOptions,
@@ -17,6 +18,7 @@ from fossil.reporting.figures._runs import (
     expected_runs,
     mark_notes,
     marked_label,
+    ok_runs,
     one_row_per_method,
     runs_of,
 )
@@ -37,8 +39,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
     from numpy.typing import NDArray
-
-    from fossil.reporting.experiment import Experiment
 
 AXES = ("specificity", "recall")
 ERROR = "expected_calibration_error"
@@ -64,7 +64,6 @@ def figures(experiment: Experiment) -> Iterator[FigureEntry]:
     title = "operating points"
     yield FigureEntry(
         name="operating-point",
-        module=__name__,
         study=experiment.operating_points,
         source="metrics",
         section="Image study",
@@ -88,16 +87,16 @@ def draw(metrics: pd.DataFrame, options: OperatingPointOptions) -> Figure:
     whose status is "ok" are drawn; a label counts them where some lack.
     """
     block = options.block
-    shown = runs_of(metrics, block)
-    found = [_runs(shown, row) for row in block.rows]
+    metrics_of_block = runs_of(metrics, block)
+    runs_by_row = [ok_runs(metrics_of_block, row, columns=_DRAWN) for row in block.rows]
     with figure_style():
         figure, small, right = _panels(block.rows)
-        for place, (axis, row, runs) in enumerate(zip(small, block.rows, found, strict=True)):
+        for place, (axis, row, runs) in enumerate(zip(small, block.rows, runs_by_row, strict=True)):
             _draw_decisions(axis, runs, row)
             axis.axhline(options.recall, color="black", linestyle="--", linewidth=0.8, zorder=1.5)
             _draw_calibration(right, runs, row, place)
         right.set_xlim(left=0)
-        counts = [len(runs) for runs in found]
+        counts = [len(runs) for runs in runs_by_row]
         notes = _annotate(right, block.rows, counts, expected_runs(metrics, block))
         handles = _handles(options.recall)
         figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), title="\n".join(notes))
@@ -126,7 +125,7 @@ def _panels(rows: list[Row]) -> tuple[Figure, list[Axes], Axes]:
 
 
 def _annotate(right: Axes, rows: list[Row], counts: list[int], expected: int) -> list[str]:
-    """Label the lines of the right panel, and return the notes that the labels need."""
+    """Write the labels of the right panel, and return the notes that the labels need."""
     labels = [counted(marked_label(row.method, row.label), n, expected) for row, n in zip(rows, counts, strict=True)]
     right.set_yticks(range(len(rows)), [textwrap.fill(label, _LETTERS) for label in labels])
     right.set_ylim(len(rows) - 0.5, -0.5)
@@ -136,11 +135,6 @@ def _annotate(right: Axes, rows: list[Row], counts: list[int], expected: int) ->
     right.tick_params(axis="y", length=0)
     lacking = [COUNTS] if min(counts) < expected else []
     return [_KEY, *mark_notes(rows, reason="which chooses its threshold and temperature too"), *lacking]
-
-
-def _runs(shown: pd.DataFrame, row: Row) -> pd.DataFrame:
-    ok = shown[(shown["key"] == row.key) & (shown["status"] == "ok")]
-    return ok.pivot(index=["fold", "seed"], columns="metric", values="value").reindex(columns=_DRAWN).dropna()
 
 
 def _draw_decisions(axis: Axes, runs: pd.DataFrame, row: Row) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fossil.config.datasets import DATASETS
 from fossil.reporting.entries import FigureEntry
+from fossil.reporting.experiment import Experiment
 from fossil.reporting.figures._ranks import draw_ranks
 from fossil.reporting.figures._runs import ImageOptions
 from fossil.reporting.style import figure_title
@@ -14,8 +15,6 @@ from fossil.reporting.style import figure_title
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
-    from fossil.reporting.experiment import Experiment
 
 OPTIONS = ImageOptions
 
@@ -27,7 +26,6 @@ def figures(experiment: Experiment) -> Iterator[FigureEntry]:
         title = f"mean ranks over {'folds' if experiment.config.image_folds > 1 else 'seeds'}"
         yield FigureEntry(
             name="padufes-ranks",
-            module=__name__,
             study=experiment.internal,
             source="ranks",
             section="Image study",

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from fossil.config.datasets import DATASETS
 from fossil.reporting.entries import FigureEntry
+from fossil.reporting.experiment import Experiment
 from fossil.reporting.figures._runs import ImageOptions, one_row_per_method
 from fossil.reporting.figures._tradeoff import draw_tradeoff
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
-    from fossil.reporting.experiment import Experiment
 
 OPTIONS = ImageOptions
 
@@ -24,7 +23,6 @@ def figures(experiment: Experiment) -> Iterator[FigureEntry]:
     title = "regret in training against performance in the test"
     yield FigureEntry(
         name="padufes-tradeoff",
-        module=__name__,
         study=experiment.internal,
         source="metrics",
         section="Image study",

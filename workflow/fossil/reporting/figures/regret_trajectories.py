@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fossil.design.comparisons import Block, Row
 from fossil.reporting.entries import FigureEntry
+from fossil.reporting.experiment import Experiment
 from fossil.reporting.figures._runs import (
     COUNTS,
     BlockOptions,
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
-
-    from fossil.reporting.experiment import Experiment
 
 PANELS = {
     "validation_loss": ("a  Validation loss $f_t$", "Cross-entropy"),
@@ -48,7 +47,6 @@ def figures(experiment: Experiment) -> Iterator[FigureEntry]:
         title = f"Validation loss and regret, synthetic data, {experiment.scenario}"
         yield FigureEntry(
             name="regret-trajectories",
-            module=__name__,
             study="synthetic-results",
             source="histories",
             section="Synthetic study",

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from fossil.config.strict import Fraction
 from fossil.design.comparisons import Row
 from fossil.reporting.entries import FigureEntry
-from fossil.reporting.figures._runs import BlockOptions, expected_runs, mark_notes, marked_label, metric_values
+from fossil.reporting.experiment import Experiment
+from fossil.reporting.figures._runs import BlockOptions, expected_runs, label_rows, mark_notes, metric_values
 from fossil.reporting.style import (
-    SMALL,
     arrow_notes,
     figure_style,
     legend_line,
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
-
-    from fossil.reporting.experiment import Experiment
 
 PANELS = ("auc", "balanced_accuracy", "g_mean", "dynamic_regret", "balanced_error")
 
@@ -55,7 +53,6 @@ def figures(experiment: Experiment) -> Iterator[FigureEntry]:
         confidence = experiment.config.statistics.confidence
         yield FigureEntry(
             name="robustness-difficulty",
-            module=__name__,
             study="robustness-difficulty",
             source="metrics",
             section="Synthetic study",
@@ -93,28 +90,17 @@ def mean_interval(values: NDArray[np.float64], confidence: float) -> tuple[float
 
 def _draw_panel(axis: Axes, metrics: pd.DataFrame, options: IntervalOptions, *, metric: str) -> None:
     block = options.block
-    rows, expected = block.rows, expected_runs(metrics, block)
-    found = metric_values(metrics, block, metric=metric)
-    outside = axis.get_yaxis_transform()
-    small = {"transform": outside, "va": "center", "fontsize": SMALL, "color": "0.35"}
-    for place, row in enumerate(rows):
-        values = found[row.key].to_numpy(dtype="float64")
-        height = len(rows) - 1 - place
-        _draw_row(axis, values, row=row, height=height, confidence=options.confidence)
-        axis.text(1.02, height, str(len(values)) if len(values) == expected else f"{len(values)}/{expected}", **small)
-    axis.text(1.02, len(rows) - 0.45, "$n$", **small)
-    axis.set_yticks(range(len(rows)), [marked_label(row.method, row.label) for row in reversed(rows)])
-    axis.set_ylim(-0.5, len(rows) - 0.4)
-    axis.tick_params(axis="y", length=0)
-    axis.grid(visible=False, axis="y")
-    axis.margins(x=0.06)
+    values = [series.to_numpy(dtype="float64") for series in metric_values(metrics, block, metric=metric).values()]
+    for height, (row, of_row) in enumerate(zip(reversed(block.rows), reversed(values), strict=True)):
+        if len(of_row):
+            _draw_row(axis, of_row, row=row, height=height, confidence=options.confidence)
+    expected = expected_runs(metrics, block)
+    label_rows(axis, block.rows, list(map(len, values)), expected, above=0.4, count_above=0.45)
     max_ticks(axis.xaxis, 4)
     axis.set_title(metric_title(metric))
 
 
 def _draw_row(axis: Axes, values: NDArray[np.float64], *, row: Row, height: int, confidence: float) -> None:
-    if not len(values):
-        return
     colour, marker = method_look(_LOOKS.get(row.variant, row.method))
     dots = axis.scatter(values, [height + _DOTS] * len(values), s=11, color=colour, alpha=0.7)
     dots.set(edgecolor="0.25", linewidth=0.3, gid=row.key, zorder=2)

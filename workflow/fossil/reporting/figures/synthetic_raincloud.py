@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from fossil.design.comparisons import Block, Row
 from fossil.reporting.entries import FigureEntry
-from fossil.reporting.figures._runs import BlockOptions, expected_runs, mark_notes, marked_label, metric_values
+from fossil.reporting.experiment import Experiment
+from fossil.reporting.figures._runs import BlockOptions, expected_runs, label_rows, mark_notes, metric_values
 from fossil.reporting.style import (
-    SMALL,
     add_notes,
     arrow_notes,
     figure_style,
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
-
-    from fossil.reporting.experiment import Experiment
 
 PANELS = ("auc", "balanced_accuracy", "g_mean", "dynamic_regret")
 
@@ -46,7 +44,6 @@ def figures(experiment: Experiment) -> Iterator[FigureEntry]:
         title = f"Synthetic data, {experiment.scenario}"
         yield FigureEntry(
             name="synthetic-raincloud",
-            module=__name__,
             study="synthetic-results",
             source="metrics",
             section="Synthetic study",
@@ -75,22 +72,12 @@ def draw(metrics: pd.DataFrame, options: BlockOptions) -> Figure:
 
 
 def _draw_panel(axis: Axes, metrics: pd.DataFrame, *, metric: str, block: Block) -> None:
-    rows, expected = block.rows, expected_runs(metrics, block)
-    found = metric_values(metrics, block, metric=metric)
-    outside = axis.get_yaxis_transform()
-    for place, row in enumerate(rows):
-        values = found[row.key].to_numpy(dtype="float64")
-        height = len(rows) - 1 - place
-        if len(values):
-            _draw_row(axis, values, row=row, height=height)
-        count = str(len(values)) if len(values) == expected else f"{len(values)}/{expected}"
-        axis.text(1.02, height, count, transform=outside, va="center", fontsize=SMALL, color="0.35")
-    axis.text(1.02, len(rows) - 0.4, "$n$", transform=outside, va="center", fontsize=SMALL, color="0.35")
-    axis.set_yticks(range(len(rows)), [marked_label(row.method, row.label) for row in reversed(rows)])
-    axis.set_ylim(-0.5, len(rows) - 0.3)
-    axis.tick_params(axis="y", length=0)
-    axis.grid(visible=False, axis="y")
-    axis.margins(x=0.06)
+    values = [series.to_numpy(dtype="float64") for series in metric_values(metrics, block, metric=metric).values()]
+    for height, (row, of_row) in enumerate(zip(reversed(block.rows), reversed(values), strict=True)):
+        if len(of_row):
+            _draw_row(axis, of_row, row=row, height=height)
+    expected = expected_runs(metrics, block)
+    label_rows(axis, block.rows, list(map(len, values)), expected, above=0.3, count_above=0.4)
     max_ticks(axis.xaxis, 5)
     axis.set_title(metric_title(metric))
 

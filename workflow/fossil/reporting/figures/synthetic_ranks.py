@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from fossil.reporting.entries import FigureEntry
+from fossil.reporting.experiment import Experiment
 from fossil.reporting.figures._ranks import draw_ranks
 from fossil.reporting.figures._runs import BlockOptions
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
-    from fossil.reporting.experiment import Experiment
 
 OPTIONS = BlockOptions
 
@@ -25,7 +24,6 @@ def figures(experiment: Experiment) -> Iterator[FigureEntry]:
             title = f"Mean ranks over seeds, synthetic data, {experiment.scenario}"
             yield FigureEntry(
                 name="synthetic-ranks",
-                module=__name__,
                 study="synthetic-results",
                 source="ranks",
                 section="Synthetic study",

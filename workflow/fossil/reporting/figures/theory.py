@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 from fossil.config.methods import METHODS
 from fossil.config.strict import Strict
 from fossil.reporting.entries import FigureEntry
+from fossil.reporting.experiment import Experiment
 from fossil.reporting.style import figure_style, mark_line, max_ticks, method_handle, method_look, new_figure
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from fossil.reporting.experiment import Experiment
 
 PANELS = ("weight", "static_regret", "dynamic_regret", "iteration_time", "sample_share", "gap")
 
@@ -39,7 +38,6 @@ def figures(experiment: Experiment) -> Iterator[FigureEntry]:
     title = f"The theory, checked; e and f: synthetic data, {experiment.scenario}"
     yield FigureEntry(
         name="theory",
-        module=__name__,
         study="theory",
         source="curves",
         section="Theory",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fossil.design.comparisons import Block, Row
 from fossil.reporting.entries import FigureEntry
+from fossil.reporting.experiment import Experiment
 from fossil.reporting.figures._runs import (
     COUNTS,
     BlockOptions,
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
-
-    from fossil.reporting.experiment import Experiment
 
 CLASSES = {"0": "Majority", "1": "Minority"}
 THIRDS = {"1": "easiest third", "2": "middle third", "3": "hardest third"}
@@ -50,7 +49,6 @@ def figures(experiment: Experiment) -> Iterator[FigureEntry]:
         title = f"Weights by class and difficulty, synthetic data, {experiment.scenario}"
         yield FigureEntry(
             name="weight-trajectories",
-            module=__name__,
             study="synthetic-results",
             source="histories",
             section="Synthetic study",

@@ -10,7 +10,7 @@ import pandas as pd
 from fossil.claims.ledger import CHECK, CLAIM, NUMBER, STATEMENT
 from fossil.claims.verdicts import CONSISTENT, CONTRADICTED
 from fossil.reporting.claims import ORDER
-from fossil.reporting.tables._latex import environment, escape, row
+from fossil.reporting.tables._latex import environment, escape, row, tabular
 
 _LINES_A_PAGE = 58
 """Lines of text that a table on one page may have."""
@@ -68,9 +68,8 @@ def _text_tables(
     columns = "".join(rf"p{{{share}\linewidth}}" for share in _SHARES[kind])
     tables = []
     for number, page in enumerate(pages):
-        body = [rf"\begin{{tabular}}{{@{{}}{columns}@{{}}}}", r"\toprule", row(heads), r"\midrule"]
-        body += [row(map(escape, entry), below="2pt") for entry in page]
-        body += [r"\bottomrule", r"\end{tabular}"]
+        rows = [row(map(escape, entry), below="2pt") for entry in page]
+        body = tabular(f"@{{}}{columns}@{{}}", [row(heads), r"\midrule", *rows])
         part = f" ({number + 1} of {len(pages)})" if len(pages) > 1 else ""
         label = f"claims-{kind}" + (f"-{number + 1}" if number else "")
         last = number == len(pages) - 1
@@ -97,17 +96,14 @@ def _numbers_table(numbers: pd.DataFrame) -> str:
     verdicts = ORDER[NUMBER]
     counted = pd.crosstab(numbers["table"], numbers["verdict"]).reindex(columns=list(verdicts), fill_value=0)
     counted = counted.loc[list(dict.fromkeys(numbers["table"]))]
-    body = [
-        rf"\begin{{tabular}}{{l{'r' * (len(verdicts) + 1)}}}",
-        r"\toprule",
+    lines = [
         row(["Table", *map(escape, verdicts), "all"]),
         r"\midrule",
         *(row([escape(str(name)), *map(str, counts), str(sum(counts))]) for name, *counts in counted.itertuples()),
         r"\midrule",
         row(["all", *(str(counted[verdict].sum()) for verdict in verdicts), str(len(numbers))]),
-        r"\bottomrule",
-        r"\end{tabular}",
     ]
+    body = tabular(f"l{'r' * (len(verdicts) + 1)}", lines)
     note = (
         "SD: reported standard deviations over runs, between reported and measured mean of a cell. p-values are "
         "compared with .05, and say nothing where so few runs cannot give one below. claims.csv and claims.md list "

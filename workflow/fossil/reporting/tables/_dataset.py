@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from fossil.data.folds import ROLES
-from fossil.reporting.tables._latex import NOTHING, environment, escape, groups_over, row
+from fossil.reporting.tables._latex import NOTHING, environment, escape, groups_over, row, tabular
 
 _LABELS = {0: "negative", 1: "positive"}
 _FACTS = (
@@ -21,7 +21,7 @@ _ROLE_NAMES = {"train": "Training", "validation": "Validation", "test": "Test"}
 def describe_dataset(
     manifest: pd.DataFrame, folds: pd.DataFrame, properties: pd.DataFrame, facts: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """Count what there is to know of a data set.
+    """Count classes, folds, image sizes and duplicates of a data set.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def describe_dataset(
 
 
 def dataset_table(described: pd.DataFrame, *, title: str, label: str) -> str:
-    """Print what :func:`describe_dataset` found as a LaTeX table environment.
+    """Format what :func:`describe_dataset` returns as a LaTeX table environment.
 
     Parameters
     ----------
@@ -74,17 +74,17 @@ Long = tuple[str, str, str, Any]
 
 def _of_all(manifest: pd.DataFrame, facts: Mapping[str, Any]) -> Iterator[Long]:
     positive = int(manifest["label"].sum())
-    found = {
+    counts = {
         "images": len(manifest),
         "patients": manifest["patient_id"].nunique(),
         "positive_images": positive,
         "imbalance_ratio": (len(manifest) - positive) / positive,
         "augmented_copies": int(manifest["is_augmented"].sum()),
     }
-    found["made_up"] = "true_difficulty" in manifest
-    found["absent_classes"] = ", ".join(facts.get("absent_classes", []))
-    found |= {name: facts[name] for name in _FACTS if isinstance(facts.get(name), int | float | str)}
-    yield from (("data set", "", name, value) for name, value in found.items())
+    counts["made_up"] = "true_difficulty" in manifest
+    counts["absent_classes"] = ", ".join(facts.get("absent_classes", []))
+    counts |= {name: facts[name] for name in _FACTS if isinstance(facts.get(name), int | float | str)}
+    yield from (("data set", "", name, value) for name, value in counts.items())
 
 
 def _of_classes(manifest: pd.DataFrame) -> Iterator[Long]:
@@ -130,7 +130,7 @@ def _of_official_folds(facts: Mapping[str, Any]) -> Iterator[Long]:
 
 
 def _class_lines(described: pd.DataFrame) -> list[str]:
-    lines = [r"\begin{tabular}{llrrr}", r"\toprule", row(["Class", "Label", "Images", r"\%", "Patients"]), r"\midrule"]
+    lines = [row(["Class", "Label", "Images", r"\%", "Patients"]), r"\midrule"]
     classes = described.loc[described["part"] == "class", "name"].unique()
     copies, named = False, _values(described, "data set", "").get("patients_named", True)
     for name in classes:
@@ -141,7 +141,7 @@ def _class_lines(described: pd.DataFrame) -> list[str]:
         lines.append(
             row([escape(name), _LABELS[values["label"]], images, share, str(values["patients"]) if named else NOTHING])
         )
-    lines += [r"\bottomrule", r"\end{tabular}"]
+    lines = tabular("llrrr", lines)
     if copies:
         lines += ["", r"{\scriptsize In brackets: augmented copies among them.}"]
     return lines
@@ -152,10 +152,6 @@ def _fold_lines(described: pd.DataFrame) -> list[str]:
     if not len(folds):
         return []
     lines = [
-        "",
-        r"\medskip",
-        rf"\begin{{tabular}}{{l{'rrr' * len(ROLES)}}}",
-        r"\toprule",
         *groups_over([(3, _ROLE_NAMES[role]) for role in ROLES]),
         row(["Fold", *["Patients", "Images", "1:"] * len(ROLES)]),
         r"\midrule",
@@ -167,7 +163,7 @@ def _fold_lines(described: pd.DataFrame) -> list[str]:
             cells += [str(values[f"{role}_patients"]), str(values[f"{role}_images"])]
             cells.append(f"{values[f'{role}_imbalance_ratio']:.1f}")
         lines.append(row(cells))
-    return [*lines, r"\bottomrule", r"\end{tabular}"]
+    return ["", r"\medskip", *tabular("l" + "rrr" * len(ROLES), lines)]
 
 
 def _notes(described: pd.DataFrame) -> list[str]:
@@ -190,11 +186,11 @@ def _notes_on_images(described: pd.DataFrame) -> Iterator[str]:
     )
     pairs = image[image["quantity"] == "duplicate_of"]
     if len(pairs):
-        shown = "; ".join(f"{escape(a)} and {escape(b)}" for a, b in pairs[["name", "value"]].to_numpy()[:3])
+        examples = "; ".join(f"{escape(a)} and {escape(b)}" for a, b in pairs[["name", "value"]].to_numpy()[:3])
         more = ", ..." if len(pairs) > 3 else ""
         have = "image has" if len(pairs) == 1 else "images have"
         kept = ", which is kept in the same fold" if described["part"].eq("fold").any() else ""
-        yield f"{len(pairs)} {have} the pixels of another{kept}: {shown}{more}."
+        yield f"{len(pairs)} {have} the pixels of another{kept}: {examples}{more}."
 
 
 def _notes_on_choice(whole: Mapping[str, Any]) -> Iterator[str]:
@@ -240,5 +236,5 @@ def _official_note(official: pd.DataFrame) -> str:
 
 
 def _values(described: pd.DataFrame, part: str, name: str) -> dict[str, Any]:
-    mine = described[(described["part"] == part) & (described["name"] == name)]
-    return dict(zip(mine["quantity"], mine["value"], strict=True))
+    rows = described[(described["part"] == part) & (described["name"] == name)]
+    return dict(zip(rows["quantity"], rows["value"], strict=True))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from fossil.reporting.tables._latex import NOTHING, environment, escape, groups_over, number, row
+from fossil.reporting.tables._latex import NOTHING, environment, escape, groups_over, number, row, tabular
 
 TERCILES = ("easy", "medium", "hard")
 """Names of the terciles, from the lowest scores up."""
@@ -89,8 +89,6 @@ def _lines(table: pd.DataFrame) -> list[str]:
     heads = ["Model", "Images", "Easy", "Medium", "Hard", "Lowest", "Highest", "Mean", "SD", "Easy", "Medium", "Hard"]
     heads += [r"$\rho$ with truth"] * known
     lines = [
-        rf"\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}",
-        r"\toprule",
         *groups_over(groups),
         row(heads),
         r"\midrule",
@@ -104,4 +102,4 @@ def _lines(table: pd.DataFrame) -> list[str]:
         cells += [number(values["spearman"], _DECIMALS)] * known
         name = {"mean": "Mean of the models", "paper": "The paper"}.get(values["model"], escape(values["model"]))
         lines.append(row([name, *(cell or NOTHING for cell in cells)]))
-    return [*lines, r"\bottomrule", r"\end{tabular}"]
+    return tabular("l" + "r" * (len(heads) - 1), lines)

@@ -16,6 +16,7 @@ from fossil.reporting.tables._latex import (
     row,
     signed,
     spanning,
+    tabular,
 )
 from fossil.reporting.tables._notes import holm_note
 
@@ -30,7 +31,7 @@ _CONFIGURED = [r"mean $\pm$ std", "Wilc.", "Holm"]
 
 
 def effect_lines(effects: pd.DataFrame, *, metric: str) -> list[str]:
-    """Print effects as a tabular environment: levels under their factor and its base level, then interactions.
+    """Format effects as a tabular environment: levels under their factor and its base level, then interactions.
 
     Parameters
     ----------
@@ -50,8 +51,6 @@ def effect_lines(effects: pd.DataFrame, *, metric: str) -> list[str]:
     groups = [(len(_CONFIGURED), "From FOSSIL as configured"), (len(average), "Average over the grid")]
     headings = ["", *_CONFIGURED, *average, *(METRICS[name].plain_heading for name in beside)]
     lines = [
-        rf"\begin{{tabular}}{{@{{}}l{'c' * (len(headings) - 1)}@{{}}}}",
-        r"\toprule",
         *groups_over([*groups, *((1, "Average") for _ in beside)], name=f"{METRICS[metric].plain_heading}, difference"),
         row(headings),
     ]
@@ -63,11 +62,11 @@ def effect_lines(effects: pd.DataFrame, *, metric: str) -> list[str]:
                 title = above
                 lines += [r"\midrule", row([spanning(len(headings), title, align="@{}l@{}")], below="1pt")]
             lines.append(_line(effects, [metric, *beside], scope=scope, factor=facts.factor, level=facts.level))
-    return [*lines, r"\bottomrule", r"\end{tabular}"]
+    return tabular(rf"@{{}}l{'c' * (len(headings) - 1)}@{{}}", lines)
 
 
 def effect_notes(tests: pd.DataFrame, *, alpha: float) -> list[str]:
-    """Explain the effects on a metric and their tests; nothing where there are none."""
+    """Return notes on the effects on a metric and their tests; none where there are none."""
     if tests.empty:
         return []
     notes = [
@@ -96,13 +95,13 @@ def _interaction_title(factors: str, levels: str, bases: str) -> str:
 
 
 def _line(effects: pd.DataFrame, metrics: list[str], *, scope: str, factor: str, level: str) -> str:
-    """Print a level, or an interaction under the name of the level that is not the title's."""
-    mine = effects[(effects["factor"] == factor) & (effects["level"] == level)]
-    first, *others = (_by_test(mine, metric, scope=scope) for metric in metrics)
+    """Format a level, or an interaction under the name of the level that is not the title's."""
+    of_level = effects[(effects["factor"] == factor) & (effects["level"] == level)]
+    first, *others = (_by_test(of_level, metric, scope=scope) for metric in metrics)
     configured = [""] * len(_CONFIGURED)
     if scope == "average":
-        there = ((mine["scope"] == "configured") & (mine["metric"] == metrics[0])).any()
-        simple = _by_test(mine, metrics[0], scope="configured") if there else None
+        measured = ((of_level["scope"] == "configured") & (of_level["metric"] == metrics[0])).any()
+        simple = _by_test(of_level, metrics[0], scope="configured") if measured else None
         configured = [NOTHING] * 3 if simple is None else [_mean(simple), *_ps(simple)[:2]]
     average, name = first.iloc[0], level_name(factor.rpartition(" x ")[-1], level.rpartition(", ")[-1])
     return row(
@@ -121,14 +120,14 @@ def _line(effects: pd.DataFrame, metrics: list[str], *, scope: str, factor: str,
 
 def _by_test(effects: pd.DataFrame, metric: str, *, scope: str) -> pd.DataFrame:
     """Return an effect's tests by their name."""
-    found = effects[(effects["metric"] == metric) & (effects["scope"] == scope)].set_index("test")
-    if sorted(found.index) != sorted(_TESTS):
+    by_test = effects[(effects["metric"] == metric) & (effects["scope"] == scope)].set_index("test")
+    if sorted(by_test.index) != sorted(_TESTS):
         first = effects.iloc[0]
         raise TableError(
-            f"effect of {first['factor']} {first['level']} on {metric}: the {scope} has tests {list(found.index)}, not "
-            f"one of each of {' and '.join(_TESTS)}. Measure the effects anew"
+            f"effect of {first['factor']} {first['level']} on {metric}: the {scope} has tests {list(by_test.index)}, "
+            f"not one of each of {' and '.join(_TESTS)}. Measure the effects anew"
         )
-    return found
+    return by_test
 
 
 def _mean(tests: pd.DataFrame) -> str:

@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING
 from fossil.config.tuning import SEARCHED
 from fossil.design.comparisons import Block
 from fossil.reporting.entries import Section, TableEntry
+from fossil.reporting.experiment import Experiment
 
 if TYPE_CHECKING:
     from fossil.config.root import Config
-    from fossil.reporting.experiment import Experiment
 
 
 def study_table(
     experiment: Experiment,
     *,
     name: str,
-    module: str,
-    study: str,
     title: str,
     caption: str,
     section: Section,
@@ -28,16 +26,17 @@ def study_table(
     notes: Sequence[str] = (),
     datasets: tuple[str, ...] = (),
     in_paper: bool = True,
+    study: str = "",
 ) -> TableEntry:
     """Describe a table of a study.
 
-    ``columns`` is a key of `fossil.evaluation.metrics.COLUMNS`. Where the paper has no table of this name, the rows
-    stand without its numbers.
+    ``columns`` is a key of `fossil.evaluation.metrics.COLUMNS`. A table is called as its study, unless told otherwise.
+    Where the paper has no table of this name, the rows stand without its numbers.
     """
+    study = study or name
     blocks = experiment.study(study)
     return TableEntry(
         name=name,
-        module=module,
         study=study,
         title=title,
         caption=caption,
@@ -63,6 +62,6 @@ def scenarios(blocks: Sequence[Block]) -> list[str]:
 
 
 def which_options(config: Config) -> str:
-    """Tell with which options the methods of the image study run."""
+    """Return with which options the methods of the image study run."""
     tuned = any(variant in config.images.variants for variant in (*SEARCHED, "printed"))
     return "every method as configured and tuned" if tuned else "every method as configured"

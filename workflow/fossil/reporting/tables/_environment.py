@@ -1,4 +1,4 @@
-"""Table of the machines that trained the models, beside the one that the paper names."""
+"""Table of the machines that trained the models, next to the one that the paper names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from fossil.reporting.tables._latex import NOTHING, TableError, environment, escape, row, spanning
+from fossil.reporting.tables._latex import NOTHING, TableError, environment, escape, row, spanning, tabular
 
 COMPONENTS = {"gpu": "GPU", "cpu": "CPU", "ram": "RAM", "os": "OS", "framework": "Framework", "python": "Python"}
 """Components in the paper's order, and what they are called in print."""
@@ -56,7 +56,7 @@ def specification(record: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def environment_table(records: Iterable[Mapping[str, Any]], printed: Mapping[str, str]) -> tuple[pd.DataFrame, str]:
-    """Tabulate the machines that ran trainings, the busiest first, beside what the paper prints.
+    """Tabulate the machines that ran trainings, the busiest first, next to what the paper prints.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def environment_table(records: Iterable[Mapping[str, Any]], printed: Mapping[str
         label=_LABEL,
         body=_lines(table, several=len(machines) > 1),
         notes=[
-            *_own_notes(table),
+            *_measured_notes(table),
             *(escape(note) for name, text, note in _PRINTED_NOTES if text in printed.get(name, "")),
         ],
         gap=6.0,
@@ -100,13 +100,13 @@ def environment_table(records: Iterable[Mapping[str, Any]], printed: Mapping[str
 
 
 def _machines(jobs: Iterable[tuple[str, ...]]) -> list[tuple[tuple[str, ...], int]]:
-    """Count the jobs of each machine, the busiest first: one that trains on its GPU and beside it on the CPU is one."""
-    found: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+    """Count the jobs of each machine, the busiest first: one that trains on its GPU and also on the CPU is one."""
+    machines: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     for texts in jobs:
         _, cpu, ram, system, framework, python = texts
-        found.setdefault((cpu, ram, system, framework.partition(", cuDNN")[0], python), []).append(texts)
+        machines.setdefault((cpu, ram, system, framework.partition(", cuDNN")[0], python), []).append(texts)
     counted = []
-    for of_one in sorted(found.values(), key=len, reverse=True):
+    for of_one in sorted(machines.values(), key=len, reverse=True):
         gpus = Counter(texts[0] for texts in of_one if texts[0] != _NO_GPU)
         gpu = " and ".join(gpus) or _NO_GPU
         gpu += f", in {gpus.total()} of {len(of_one)} jobs" if 0 < gpus.total() < len(of_one) else ""
@@ -123,24 +123,20 @@ def _caption(machines: list[tuple[tuple[str, ...], int]]) -> str:
 
 
 def _lines(table: pd.DataFrame, *, several: bool) -> list[str]:
-    lines = [
-        r"\begin{tabular}{@{}lp{0.42\linewidth}p{0.36\linewidth}@{}}",
-        r"\toprule",
-        row(["Component", "This run", "Paper"]),
-    ]
-    for place, mine in table.groupby("machine"):
+    lines = [row(["Component", "This run", "Paper"])]
+    for place, rows in table.groupby("machine"):
         lines.append(r"\midrule")
         if several:
-            title = rf"\textit{{Machine {place}}}: {_counted(mine['records'].iloc[0], 'job')}"
+            title = rf"\textit{{Machine {place}}}: {_counted(rows['records'].iloc[0], 'job')}"
             lines.append(row([spanning(3, title, align="@{}l@{}")]))
         lines += [
             row([COMPONENTS[entry.component], escape(entry.specification) or NOTHING, escape(entry.paper) or NOTHING])
-            for entry in mine.itertuples()
+            for entry in rows.itertuples()
         ]
-    return [*lines, r"\bottomrule", r"\end{tabular}"]
+    return tabular(r"@{}lp{0.42\linewidth}p{0.36\linewidth}@{}", lines)
 
 
-def _own_notes(table: pd.DataFrame) -> list[str]:
+def _measured_notes(table: pd.DataFrame) -> list[str]:
     notes = []
     if (table["specification"] == "").any():
         notes.append("-- is what a job did not record.")
@@ -155,6 +151,6 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _cudnn_release(number: int) -> str:
-    """Write cuDNN's number as its release: 90101 is 9.1.1, and up to version 8, 8902 is 8.9.2."""
+    """Return cuDNN's number as its release: 90101 is 9.1.1, and up to version 8, 8902 is 8.9.2."""
     base = 10_000 if number >= 10_000 else 1000
     return f"{number // base}.{number % base // 100}.{number % 100}"

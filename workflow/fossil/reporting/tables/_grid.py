@@ -19,6 +19,7 @@ from fossil.reporting.tables._latex import (
     number,
     row,
     spanning,
+    tabular,
 )
 
 CONFIGURED = r"\rlap{$^\ast$}"
@@ -28,7 +29,7 @@ _HEIGHT, *_WIDTHS = GRID_FACTORS
 
 
 def grid_lines(summary: pd.DataFrame, block: Block, *, metric: str, decimals: int) -> list[str]:
-    """Print the grid as a tabular environment: schedules below each other, all other factors beside each other.
+    """Format the grid as a tabular environment: a line for each schedule, columns for all other factors.
 
     A cell whose difficulty source is "any" spans the columns of all sources. Rows without levels stand below the grid.
     The best mean of all is bold.
@@ -42,8 +43,8 @@ def grid_lines(summary: pd.DataFrame, block: Block, *, metric: str, decimals: in
     levels = {factor: levels_of(cells, factor) for factor in FACTORS}
     printed = _printed_cells(summary, block, metric=metric, decimals=decimals)
     columns = list(product(*(levels[factor] for factor in _WIDTHS)))
-    lines = [rf"\begin{{tabular}}{{@{{}}l{'c' * len(columns)}@{{}}}}", r"\toprule", *_head(levels)]
-    lines += [r"\midrule", row([spanning(len(columns) + 1, FACTORS[_HEIGHT], align="@{}l@{}")], below="1pt")]
+    lines = [*_head(levels), r"\midrule"]
+    lines += [row([spanning(len(columns) + 1, FACTORS[_HEIGHT], align="@{}l@{}")], below="1pt")]
     for schedule in levels[_HEIGHT]:
         name = rf"\quad {level_name(_HEIGHT, schedule)}"
         of_schedule = {
@@ -55,16 +56,16 @@ def grid_lines(summary: pd.DataFrame, block: Block, *, metric: str, decimals: in
     for other in (entry for entry in block.rows if not entry.levels):
         mean, deviation = printed[other.key]
         lines += [r"\midrule", row([escape(other.label), spanning(len(columns), f"{mean} {deviation}")])]
-    return [*lines, r"\bottomrule", r"\end{tabular}"]
+    return tabular(rf"@{{}}l{'c' * len(columns)}@{{}}", lines)
 
 
 def is_configured(cell: Row) -> bool:
-    """Whether a cell has the configured options."""
+    """Check whether a cell has the configured options."""
     return bool(cell.levels) and cell.variant == BASELINE
 
 
 def _head(levels: dict[str, list[str]]) -> list[str]:
-    """Three rows of headings, a factor each; the innermost has a column for each level."""
+    """Return three rows of headings, a factor each; the innermost has a column for each level."""
     lines = []
     outer, inner = 1, len(levels["warmup_epochs"]) * len(levels["difficulty_source"])
     for factor in _WIDTHS[:-1]:
@@ -77,21 +78,21 @@ def _head(levels: dict[str, list[str]]) -> list[str]:
 
 
 def _printed_cells(summary: pd.DataFrame, block: Block, *, metric: str, decimals: int) -> dict[str, tuple[str, str]]:
-    """Mean and deviation of each row by its key; beside the deviation n where runs are missing."""
+    """Return mean and deviation of each row by its key; next to the deviation n where runs are missing."""
     means = mean_cells(summary[f"{metric}_mean"], decimals=decimals, best=METRICS[metric].best)
-    found = {}
+    formatted = {}
     for entry, mean, values in zip(block.rows, means, summary.itertuples(), strict=True):
         deviation = deviation_cell(number(getattr(values, f"{metric}_std"), decimals))
         if values.n < values.n_expected:
             deviation += rf"{{\tiny\ ({values.n})}}"
-        found[entry.key] = (mean + CONFIGURED if is_configured(entry) else mean, deviation)
-    return found
+        formatted[entry.key] = (mean + CONFIGURED if is_configured(entry) else mean, deviation)
+    return formatted
 
 
 def _grid_row(
     name: str, of_schedule: dict[tuple[str, ...], tuple[str, str]], columns: list[tuple[str, ...]], *, sources: int
 ) -> list[str]:
-    """Two lines: means, and below them deviations."""
+    """Return two lines: means, and below them deviations."""
     upper, lower = [name], [""]
     position = 0
     while position < len(columns):

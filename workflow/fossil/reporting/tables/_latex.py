@@ -1,4 +1,4 @@
-"""Print of cells, rows and the environment around them; needs booktabs only."""
+"""LaTeX of cells, rows and the environment around them; needs booktabs only."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def environment(
     notes: Iterable[str],
     gap: float,
 ) -> str:
-    r"""Make a table environment.
+    r"""Return a table environment.
 
     Parameters
     ----------
@@ -74,18 +74,23 @@ def environment(
     return "\n".join(lines) + "\n"
 
 
+def tabular(columns: str, lines: Iterable[str]) -> list[str]:
+    """Return lines as a tabular environment with a rule above and below."""
+    return [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", *lines, r"\bottomrule", r"\end{tabular}"]
+
+
 def row(cells: Iterable[str], *, below: str = "") -> str:
-    r"""End a row of cells; ``below`` is extra space such as "2pt"."""
+    r"""Return cells as a row; ``below`` is extra space such as "2pt"."""
     return " & ".join(cells) + r" \\" + (f"[{below}]" if below else "")
 
 
 def spanning(width: int, text: str, *, align: str = "c") -> str:
-    """Let a cell span columns."""
+    """Return a cell that spans columns."""
     return rf"\multicolumn{{{width}}}{{{align}}}{{{text}}}"
 
 
 def groups_over(groups: Sequence[tuple[int, str]], *, name: str = "") -> list[str]:
-    """Head groups of columns, from the second column on, and draw rules under those that have a text.
+    """Return headings of groups of columns, from the second on, with rules under those that have a text.
 
     ``name`` stands over the first column.
     """
@@ -98,17 +103,17 @@ def groups_over(groups: Sequence[tuple[int, str]], *, name: str = "") -> list[st
 
 
 def stacked(heading: str) -> str:
-    r"""Set a heading that ``\\`` breaks, its last line in line with the others."""
+    r"""Return a heading that ``\\`` breaks, with its last line level with the others."""
     return rf"\shortstack{{{heading}}}" if r"\\" in heading else heading
 
 
 def number(value: float, decimals: int) -> str:
-    """Print a number; "" for NaN."""
+    """Format a number; "" for NaN."""
     return "" if np.isnan(value) else f"{value:.{decimals}f}"
 
 
 def mean_cells(values: Iterable[float], *, decimals: int, best: Best) -> list[str]:
-    """Print means, the best of them at the printed precision bold, ties included; none where most of them tie."""
+    """Format means, the best of them at the printed precision bold, ties included; none where most of them tie."""
     texts = [number(value, decimals) for value in values]
     numbers = [float(text) for text in texts if text]
     extreme = None if best == "none" else (min if best == "lowest" else max)(numbers, default=None)
@@ -118,14 +123,14 @@ def mean_cells(values: Iterable[float], *, decimals: int, best: Best) -> list[st
 
 
 def deviation_cell(text: str) -> str:
-    """Print what stands below a mean; "" stays empty."""
+    """Format what stands below a mean; "" stays empty."""
     return rf"{{\tiny $\pm${text}}}" if text else ""
 
 
 def entry_lines(
     entry: pd.Series, upper: Iterable[str], lower: Iterable[str], *, label_width: int = LABEL_WIDTH
 ) -> list[str]:
-    """Print a row of a summary in two lines, means and below them deviations, or more where its label is long.
+    """Format a row of a summary in two lines, means and below them deviations, or more where its label is long.
 
     Parameters
     ----------
@@ -145,12 +150,12 @@ def entry_lines(
 
 
 def p_cell(p: float) -> str:
-    """Print a p-value; `NOTHING` for NaN."""
+    """Format a p-value; `NOTHING` for NaN."""
     return NOTHING if np.isnan(p) else escape(p_text(p))
 
 
 def signed(value: float, decimals: int) -> str:
-    """Print a difference with its sign; `NOTHING` for NaN."""
+    """Format a difference with its sign; `NOTHING` for NaN."""
     if np.isnan(value):
         return NOTHING
     text = f"{value:.{decimals}f}"
@@ -159,19 +164,19 @@ def signed(value: float, decimals: int) -> str:
 
 
 def escape(text: str) -> str:
-    """Plain text as LaTeX."""
+    """Return plain text as LaTeX."""
     return "".join(_SPECIALS.get(character, character) for character in text)
 
 
 def mark(method: str) -> str:
-    """Sign that leads from a method's label to its footnote."""
+    """Return the sign that leads from a method's label to its footnote."""
     if method in _FOOTNOTES:
         return r"\smash{$^\dagger$}"
     return r"\smash{$^\ddagger$}" if METHODS[method].uses_validation_split else ""
 
 
 def footnotes(methods: Iterable[str]) -> list[str]:
-    """Explain the signs at the labels of methods."""
-    there = set(methods)
-    notes = [note for method, note in _FOOTNOTES.items() if method in there]
-    return notes + [_LEARNT] * any(METHODS[method].uses_validation_split for method in there)
+    """Return what the signs at the labels of methods mean."""
+    present = set(methods)
+    notes = [note for method, note in _FOOTNOTES.items() if method in present]
+    return notes + [_LEARNT] * any(METHODS[method].uses_validation_split for method in present)

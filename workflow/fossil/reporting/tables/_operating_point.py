@@ -19,6 +19,7 @@ from fossil.reporting.tables._latex import (
     number,
     row,
     stacked,
+    tabular,
 )
 from fossil.reporting.tables._notes import require_named_data, runs_sentence
 from fossil.reporting.tables._summary import runs_of, summarise
@@ -68,7 +69,7 @@ def operating_point_table(
     tex = environment(
         caption=caption,
         label=table,
-        body=[*_head(recall), *_lines(summary), r"\bottomrule", r"\end{tabular}"],
+        body=tabular(rf"@{{}}l{'c' * (2 * len(DECISIONS) + 6)}@{{}}", [*_head(recall), *_lines(summary)]),
         notes=[*_notes(metrics, block, recall), *footnotes(summary["method"])],
         gap=1.7,
     )
@@ -81,8 +82,6 @@ def _head(recall: float) -> list[str]:
     groups += [(2, rf"{METRICS[name].heading}$\downarrow$") for name in _ERRORS]
     pair = [r"as\\is", r"with\\$T$"]
     return [
-        rf"\begin{{tabular}}{{@{{}}l{'c' * (2 * len(DECISIONS) + 6)}@{{}}}}",
-        r"\toprule",
         *groups_over(groups),
         row(["", *decisions, *decisions, stacked(rf"Runs\\$\geq${recall:g}"), *map(stacked, [*pair, *pair]), "$T$"]),
         r"\midrule",
@@ -111,7 +110,7 @@ def _lines(summary: pd.DataFrame) -> list[str]:
 
 
 def _notes(metrics: pd.DataFrame, block: Block, recall: float) -> list[str]:
-    """Explain what was chosen on which images, and what that can promise."""
+    """Return what was chosen on which images, and what that can promise."""
     runs = runs_of(metrics, block)
     ok = runs[runs["status"] == "ok"].pivot(
         index=["scenario", "method", "variant", "fold", "seed"], columns="metric", values="value"

@@ -27,6 +27,7 @@ from fossil.reporting.tables._latex import (
     row,
     spanning,
     stacked,
+    tabular,
 )
 from fossil.reporting.tables._notes import (
     holm_note,
@@ -78,22 +79,22 @@ class _Layout:
 
     @property
     def paired(self) -> bool:
-        """Whether the paper's dynamic regret stands where the measured balanced error does."""
+        """Check whether the paper's dynamic regret stands where the measured balanced error does."""
         return "balanced_error" in self.measured and "dynamic_regret" in self.printed
 
     @property
     def sets(self) -> list[Sequence[str]]:
-        """Columns in sets that are set apart: measured, printed where there are any, p-values."""
+        """Return the columns in sets that are set apart: measured, printed where there are any, p-values."""
         return list(filter(None, [self.measured, [*self.printed, *self.printed_p], self.measured_p]))
 
     @property
     def width(self) -> int:
-        """How many columns there are, with that of the labels."""
+        """Count the columns, with that of the labels."""
         return 1 + sum(map(len, self.sets))
 
     @property
     def wide(self) -> bool:
-        """Whether the columns have to stand closer together."""
+        """Check whether the columns have to stand closer together."""
         return self.width > _WIDE
 
 
@@ -154,18 +155,12 @@ def study_table(
     summary["data"] = [scenario if scenario in DATASETS else "synthetic" for scenario in summary["scenario"]]
     require_named_data(summary["data"], title)
     layout = _layout(printed, columns, FOLD_P_COLUMNS if minds_folds(shown) else P_COLUMNS)
-    body = [
-        rf"\begin{{tabular}}{{@{{}}l{_SET_GAP.join('c' * len(columns) for columns in layout.sets)}@{{}}}}",
-        r"\toprule",
-        *_head(layout),
-        *chain.from_iterable(_block_lines(summary, block, layout, many=len(blocks) > 1) for block in blocks),
-        r"\bottomrule",
-        r"\end{tabular}",
-    ]
+    rows = chain.from_iterable(_block_lines(summary, block, layout, many=len(blocks) > 1) for block in blocks)
+    aligned = _SET_GAP.join("c" * len(columns) for columns in layout.sets)
     tex = environment(
         caption=f"{escape(title).rstrip('.')}. {runs_sentence(metrics, blocks, summary)}",
         label=table,
-        body=body,
+        body=tabular(rf"@{{}}l{aligned}@{{}}", [*_head(layout), *rows]),
         notes=[
             *(METRICS[metric].note for metric in columns),
             *_paper_notes(printed, layout),
@@ -179,15 +174,15 @@ def study_table(
 
 
 def _layout(printed: pd.DataFrame, columns: Sequence[str], measured_p: Sequence[str]) -> _Layout:
-    there = printed_metrics(printed)
+    available = printed_metrics(printed)
     # The paper's dynamic regret is 1 - balanced accuracy, so it stands where the balanced error does.
     places = ["dynamic_regret" if m == "balanced_error" else m for m in columns if m != "dynamic_regret"]
     if "balanced_error" not in columns:
         places = list(columns)
-    ordered = [metric for metric in places if metric in there]
+    ordered = [metric for metric in places if metric in available]
     return _Layout(
         measured=list(columns),
-        printed=ordered + [metric for metric in there if metric not in ordered],
+        printed=ordered + [metric for metric in available if metric not in ordered],
         printed_p=[name for name in PRINTED_P if (printed[f"{name}_printed"] != "").any()],
         measured_p=measured_p,
         decimals=printed_decimals(printed),
@@ -222,7 +217,7 @@ def _printed_heading(metric: str, layout: _Layout) -> str:
 
 
 def _block_lines(summary: pd.DataFrame, block: Block, layout: _Layout, *, many: bool) -> list[str]:
-    """Print a block: its title, and two lines a row: means and p-values, and below them deviations.
+    """Format a block: its title, and two lines a row: means and p-values, and below them deviations.
 
     Longer labels take further lines.
     """
@@ -251,7 +246,7 @@ def _block_lines(summary: pd.DataFrame, block: Block, layout: _Layout, *, many: 
 
 
 def _title_lines(rows: pd.DataFrame, block: Block, layout: _Layout, *, many: bool) -> list[str]:
-    """Print the title of a block, with n where there are many blocks; in lines no longer than the table is wide."""
+    """Format the title of a block, with n where there are many blocks; in lines no longer than the table is wide."""
     if not block.title:
         return []
     texts = textwrap.wrap(block.title, 25 + 5 * layout.width)

@@ -14,7 +14,18 @@ from fossil.design.candidates import STAGE_WISE
 from fossil.design.image_studies import REPORTED_METHODS
 from fossil.design.models import Search, option_at
 from fossil.evaluation.selection import score_candidates
-from fossil.reporting.tables._latex import NOTHING, environment, escape, footnotes, groups_over, mark, number, row
+from fossil.reporting.tables._latex import (
+    NOTHING,
+    deviation_cell,
+    environment,
+    escape,
+    footnotes,
+    groups_over,
+    mark,
+    number,
+    row,
+    tabular,
+)
 
 SHOWN = 3
 """How many of the best trials a method shows, as in the paper."""
@@ -60,7 +71,7 @@ def top_table(
     title: str,
     notes: Sequence[str],
 ) -> str:
-    """Print the best trials of each method, what is configured, and the best of the stage-wise variant.
+    """Format the best trials of each method, what is configured, and the best of the stage-wise variant.
 
     Parameters
     ----------
@@ -72,20 +83,18 @@ def top_table(
     held = not reported.empty
     paper_columns = r"@{\hspace{8pt}}lr" if held else ""
     lines = [
-        rf"\begin{{tabular}}{{llrrr{paper_columns}}}",
-        r"\toprule",
         *(groups_over([(4, "Measured"), (2, "Paper")]) if held else []),
         row(["Method", "Options", "Alike", "$n$", "AUC", *(["Options", "AUC"] if held else [])]),
     ]
     for search in searches:
-        mine = scores[scores["method"] == search.method]
-        if not mine["may_win"].any():
+        trials = scores[scores["method"] == search.method]
+        if not trials["may_win"].any():
             continue
         theirs = reported[reported["method"] == REPORTED_METHODS.get(search.method)] if held else reported
-        lines += [r"\midrule", *_method_lines(search, mine, theirs, held=held)]
-    lines += [r"\bottomrule", r"\end{tabular}"]
-    shown = [search.method for search in searches if any(one.may_win for one in search.candidates)]
-    told = [*map(escape, notes), *footnotes(shown)]
+        lines += [r"\midrule", *_method_lines(search, trials, theirs, held=held)]
+    searched = [search.method for search in searches if any(one.may_win for one in search.candidates)]
+    told = [*map(escape, notes), *footnotes(searched)]
+    lines = tabular(f"llrrr{paper_columns}", lines)
     return environment(caption=f"{escape(title)}.", label="proxy-top3", body=lines, notes=told, gap=3.0)
 
 
@@ -113,12 +122,12 @@ def options_table(
     """
     rows = []
     for search in searches:
-        mine = scores[scores["method"] == search.method].set_index("variant")
-        winners = {rule: name for name, rules in mine["chosen_by"].items() for rule in rules.split(", ") if rule}
+        trials = scores[scores["method"] == search.method].set_index("variant")
+        winners = {rule: name for name, rules in trials["chosen_by"].items() for rule in rules.split(", ") if rule}
         for variant, name in {BASELINE: BASELINE, **winners}.items():
             found = {
-                "configuration": mine.at[name, "configuration"],
-                "trial_auc": mine.at[name, "mean"],
+                "configuration": trials.at[name, "configuration"],
+                "trial_auc": trials.at[name, "mean"],
                 "test_auc": _mean(internal, search.method, variant, "auc"),
                 "test_balanced_accuracy": _mean(internal, search.method, variant, "balanced_accuracy"),
             }
@@ -127,8 +136,6 @@ def options_table(
     table = pd.DataFrame(rows)
     labels = {search.method: search.label for search in searches}
     lines = [
-        r"\begin{tabular}{lllrrr}",
-        r"\toprule",
         *groups_over([(2, ""), (1, "Trial"), (2, "Whole study")]),
         row(["Method", "", "Options", "AUC", "AUC", "Bal. acc."]),
         r"\midrule",
@@ -141,30 +148,33 @@ def options_table(
         lines.append(row([marked, entry.variant, escape(entry.configuration) or NOTHING, *cells]))
         if entry.printed:
             lines.append(row(["", "paper's", escape(entry.printed), *[""] * 3]))
-    lines += [r"\bottomrule", r"\end{tabular}"]
     notes = [_correlation_note(table), *footnotes(table["method"])]
-    return table, environment(caption=f"{escape(title)}.", label="tuning", body=lines, notes=notes, gap=3.0)
+    return table, environment(
+        caption=f"{escape(title)}.", label="tuning", body=tabular("lllrrr", lines), notes=notes, gap=3.0
+    )
 
 
-def _method_lines(search: Search, mine: pd.DataFrame, theirs: pd.DataFrame, *, held: bool) -> list[str]:
-    """Lines of the best distinct means, and below them what is configured and the best of the stage-wise variant."""
+def _method_lines(search: Search, trials: pd.DataFrame, theirs: pd.DataFrame, *, held: bool) -> list[str]:
+    """Return lines of the best distinct means, then of what is configured and the best of the stage-wise variant."""
     entries = []
     for rank in range(1, SHOWN + 1):
-        alike = mine[mine["rank"] == rank]
+        alike = trials[trials["rank"] == rank]
         if len(alike):
             entries.append((alike.iloc[0], len(alike) - 1))
-    rest = mine[mine["variant"] == BASELINE]
-    staged = mine[mine["variant"].str.startswith(STAGE_WISE) & mine["mean"].notna()]
+    rest = trials[trials["variant"] == BASELINE]
+    staged = trials[trials["variant"].str.startswith(STAGE_WISE) & trials["mean"].notna()]
     extra = [(rest.iloc[0], 0)]
     if len(staged):
         extra.append((staged.loc[staged["mean"].idxmax()], 0))
-    printed = [[_paper_options(line.variant), f"{line.mean} {_deviation(line.std)}"] for line in theirs.itertuples()]
+    printed = [
+        [_paper_options(line.variant), f"{line.mean} {deviation_cell(line.std)}"] for line in theirs.itertuples()
+    ]
     lines = []
     for place, (entry, alike) in enumerate([*entries, *extra]):
         what = {BASELINE: "as configured"}.get(entry["variant"], entry["configuration"])
         if entry["variant"].startswith(STAGE_WISE):
             what = f"stage-wise, best of {len(staged)}: {what}"
-        value = f"{number(entry['mean'], 3)} {_deviation(number(entry['std'], 3))}" if entry["n"] else NOTHING
+        value = f"{number(entry['mean'], 3)} {deviation_cell(number(entry['std'], 3))}" if entry["n"] else NOTHING
         cells = [
             f"{escape(search.label)}{mark(search.method)}" if place == 0 else "",
             escape(what),
@@ -177,18 +187,14 @@ def _method_lines(search: Search, mine: pd.DataFrame, theirs: pd.DataFrame, *, h
     return lines
 
 
-def _deviation(text: str) -> str:
-    return rf"{{\tiny $\pm${text}}}" if text else ""
-
-
 def _configuration(search: Search, options: Mapping[str, Any]) -> str:
     """Format a candidate's options of the grid's; what is configured has none of its own."""
-    own = {key: option_at(options, key) for key in search.options if option_at(options, key) is not None}
-    return _text(own or search.configured)
+    chosen = {key: option_at(options, key) for key in search.options if option_at(options, key) is not None}
+    return _text(chosen or search.configured)
 
 
 def _text(values: Mapping[str, Any]) -> str:
-    """Options in print, such as "minimum 0.1, schedule linear decay"."""
+    """Format options, such as "minimum 0.1, schedule linear decay"."""
     return ", ".join(f"{key.rpartition('.')[2].replace('_', ' ')} {_value(value)}" for key, value in values.items())
 
 
@@ -199,14 +205,14 @@ def _value(value: Any) -> str:
 
 
 def _paper_options(text: str) -> str:
-    """Print options of the paper's line, such as min_temp=0.10;schedule=linear."""
+    """Format options of the paper's line, such as min_temp=0.10;schedule=linear."""
     pairs = (part.split("=") for part in text.split(";"))
     return escape(", ".join(f"{_NAMES.get(key, key).replace('_', ' ')} {value}" for key, value in pairs))
 
 
 def _mean(metrics: pd.DataFrame, method: str, variant: str, metric: str) -> float:
-    mine = metrics[(metrics["method"] == method) & (metrics["variant"] == variant) & (metrics["metric"] == metric)]
-    return float(mine.loc[mine["status"] == "ok", "value"].mean())
+    values = metrics[(metrics["method"] == method) & (metrics["variant"] == variant) & (metrics["metric"] == metric)]
+    return float(values.loc[values["status"] == "ok", "value"].mean())
 
 
 def _correlation_note(table: pd.DataFrame) -> str:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from fossil.reporting.entries import TableEntry
-
-if TYPE_CHECKING:
-    from fossil.reporting.experiment import Experiment
+from fossil.reporting.experiment import Experiment
 
 
 def tables(experiment: Experiment) -> Iterator[TableEntry]:
@@ -17,7 +14,6 @@ def tables(experiment: Experiment) -> Iterator[TableEntry]:
         name, title = f"dataset-{dataset.replace('_', '-')}", experiment.description(dataset)
         yield TableEntry(
             name=name,
-            module=__name__,
             study=dataset,
             stage="tabulate_dataset",
             title=title,

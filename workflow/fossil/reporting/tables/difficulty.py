@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from fossil.config.datasets import DATASETS
 from fossil.design.image_studies import scores_difficulty, trained_datasets
 from fossil.reporting.entries import TableEntry
-
-if TYPE_CHECKING:
-    from fossil.reporting.experiment import Experiment
+from fossil.reporting.experiment import Experiment
 
 
 def tables(experiment: Experiment) -> Iterator[TableEntry]:
@@ -57,7 +54,6 @@ def _entry(
     whole = f"{title} ({images.difficulty_proxy}), scored by {models}"
     return TableEntry(
         name=name,
-        module=__name__,
         study=dataset,
         stage="tabulate_difficulty",
         title=whole,

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from fossil.reporting.entries import TableEntry
+from fossil.reporting.experiment import Experiment
 from fossil.reporting.tables._entries import study_table
-
-if TYPE_CHECKING:
-    from fossil.reporting.experiment import Experiment
 
 
 def tables(experiment: Experiment) -> Iterator[TableEntry]:
@@ -18,8 +15,6 @@ def tables(experiment: Experiment) -> Iterator[TableEntry]:
         yield study_table(
             experiment,
             name="difficulty-defs",
-            module=__name__,
-            study="difficulty-defs",
             title=f"Definitions of difficulty, FOSSIL, synthetic data, {experiment.ratio}.",
             caption="FOSSIL by what makes a sample difficult.",
             section="Synthetic study",

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from fossil.reporting.entries import TableEntry
+from fossil.reporting.experiment import Experiment
 from fossil.reporting.tables._entries import study_table, which_options
-
-if TYPE_CHECKING:
-    from fossil.reporting.experiment import Experiment
 
 
 def tables(experiment: Experiment) -> Iterator[TableEntry]:
@@ -18,7 +15,6 @@ def tables(experiment: Experiment) -> Iterator[TableEntry]:
         yield study_table(
             experiment,
             name="external-validation",
-            module=__name__,
             study=experiment.transfer,
             title=f"{experiment.description(external)}: models trained on {experiment.trained_on}, "
             f"{which_options(experiment.config)}.",

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from fossil.reporting.entries import TableEntry
+from fossil.reporting.experiment import Experiment
 from fossil.reporting.tables._entries import study_table, which_options
-
-if TYPE_CHECKING:
-    from fossil.reporting.experiment import Experiment
 
 
 def tables(experiment: Experiment) -> Iterator[TableEntry]:
@@ -19,7 +16,6 @@ def tables(experiment: Experiment) -> Iterator[TableEntry]:
         yield study_table(
             experiment,
             name="internal-regret",
-            module=__name__,
             study=experiment.internal,
             title=f"{described}: regret and calibration, {which_options(experiment.config)}.",
             caption="Regret and calibration of every method of the image study.",

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from fossil.reporting.entries import TableEntry
-
-if TYPE_CHECKING:
-    from fossil.reporting.experiment import Experiment
+from fossil.reporting.experiment import Experiment
 
 
 def tables(experiment: Experiment) -> Iterator[TableEntry]:
@@ -18,7 +15,6 @@ def tables(experiment: Experiment) -> Iterator[TableEntry]:
     block = experiment.study(experiment.internal)[0]
     yield TableEntry(
         name=name,
-        module=__name__,
         study=experiment.operating_points,
         stage="tabulate_operating_point",
         title=title,

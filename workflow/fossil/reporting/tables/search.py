@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from fossil.design.candidates import described_search, searches
 from fossil.design.image_studies import trials
 from fossil.reporting.entries import TableEntry
-
-if TYPE_CHECKING:
-    from fossil.reporting.experiment import Experiment
+from fossil.reporting.experiment import Experiment
 
 
 def tables(experiment: Experiment) -> Iterator[TableEntry]:
@@ -34,7 +31,6 @@ def tables(experiment: Experiment) -> Iterator[TableEntry]:
     for place, (name, caption) in enumerate(captions.items(), start=30):
         yield TableEntry(
             name=name,
-            module=__name__,
             study=experiment.internal,
             stage="tabulate_tuning",
             title=title,

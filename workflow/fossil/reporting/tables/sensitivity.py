@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from fossil.reporting.entries import TableEntry
-
-if TYPE_CHECKING:
-    from fossil.reporting.experiment import Experiment
+from fossil.reporting.experiment import Experiment
 
 
 def tables(experiment: Experiment) -> Iterator[TableEntry]:
@@ -17,7 +14,6 @@ def tables(experiment: Experiment) -> Iterator[TableEntry]:
         title = f"FOSSIL's options, synthetic data, {experiment.ratio}."
         yield TableEntry(
             name="sensitivity",
-            module=__name__,
             study="sensitivity",
             stage="tabulate_sensitivity",
             title=title,

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from fossil.design.comparisons import Block
 from fossil.reporting.entries import TableEntry
+from fossil.reporting.experiment import Experiment
 from fossil.reporting.tables._entries import study_table
-
-if TYPE_CHECKING:
-    from fossil.reporting.experiment import Experiment
 
 _STATIC = "The paper's static row stands next to both readings of it."
 
@@ -21,8 +18,6 @@ def tables(experiment: Experiment) -> Iterator[TableEntry]:
         yield study_table(
             experiment,
             name="synthetic-main",
-            module=__name__,
-            study="synthetic-main",
             title="Synthetic data by imbalance ratio.",
             caption="Every method on every synthetic scenario, one block each, tested against FOSSIL.",
             section="Synthetic study",

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from fossil.design.comparisons import Block
 from fossil.reporting.entries import TableEntry
+from fossil.reporting.experiment import Experiment
 from fossil.reporting.tables._entries import study_table
-
-if TYPE_CHECKING:
-    from fossil.reporting.experiment import Experiment
 
 _PAIRING = (
     "The last block pairs rows as the paper's table seems to: FOSSIL with augmentation and penalty, ERM without, "
@@ -24,8 +21,6 @@ def tables(experiment: Experiment) -> Iterator[TableEntry]:
         yield study_table(
             experiment,
             name="synthetic-results",
-            module=__name__,
-            study="synthetic-results",
             title=f"Synthetic data, {experiment.scenario}.",
             caption="Every method on the first synthetic scenario, in three pairings, tested against FOSSIL.",
             section="Synthetic study",
