@@ -9,7 +9,8 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from pydantic import ValidationError
 
-from fossil import config
+from fossil.config.datasets import DATASETS, PHANTOMS
+from fossil.config.methods import METHODS
 from fossil.design.comparisons import Block
 from fossil.evaluation.operating_point import OPERATING_METRICS
 from fossil.reporting.figures import operating_point
@@ -111,8 +112,8 @@ def test_a_method_without_runs_keeps_its_place() -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 7])
 def test_any_number_of_methods_with_long_names_is_readable(count: int) -> None:
-    methods = list(config.METHODS)[:count]
-    rows = [make_row("phantom", method, label=f"{config.METHODS[method].label} with a long name") for method in methods]
+    methods = list(METHODS)[:count]
+    rows = [make_row("phantom", method, label=f"{METHODS[method].label} with a long name") for method in methods]
     block = make_block(rows)
     figure = drawn(runs(block, folds=2), block)
     examples.assert_text_is_readable(figure)
@@ -129,10 +130,10 @@ def test_methods_that_learn_on_the_validation_images_are_marked() -> None:
 
 
 def test_the_title_names_the_data_and_rows_are_of_one_known_data_set() -> None:
-    for dataset in config.DATASETS:
+    for dataset in DATASETS:
         block = methods_block(scenario=dataset)
         title = drawn(runs(block), block).get_suptitle()
-        assert ("phantom" in title.lower()) == (dataset in config.PHANTOMS)
+        assert ("phantom" in title.lower()) == (dataset in PHANTOMS)
         assert ("PAD-UFES-20" in title) == (dataset == "pad_ufes_20")
     mixed = make_block([make_row("phantom", "erm"), make_row("pad_ufes_20", "erm")])
     for block in (mixed, methods_block(scenario="ir9")):

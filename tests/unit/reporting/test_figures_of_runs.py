@@ -16,7 +16,7 @@ from matplotlib.patches import Rectangle
 from pydantic import ValidationError
 from scipy import stats
 
-from fossil import config
+from fossil.config.datasets import DATASETS, PHANTOMS
 from fossil.design.comparisons import Block
 from fossil.reporting import style
 from fossil.reporting.figures import (
@@ -131,10 +131,10 @@ def test_the_tradeoff_legend_counts_the_runs() -> None:
 
 
 def test_phantom_stands_in_the_title_of_phantom_data_only() -> None:
-    for dataset in config.DATASETS:
+    for dataset in DATASETS:
         block = methods_block(scenario=dataset)
         title = tradeoff(random_metrics(block, folds=2), block).get_suptitle()
-        assert ("phantom" in title.lower()) == (dataset in config.PHANTOMS)
+        assert ("phantom" in title.lower()) == (dataset in PHANTOMS)
         assert ("PAD-UFES-20" in title) == (dataset == "pad_ufes_20")
 
 
