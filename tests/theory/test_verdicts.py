@@ -246,9 +246,9 @@ def test_a_path_of_linear_length_is_no_counterexample_to_vanishing_regret() -> N
 
 
 @pytest.mark.parametrize(
-    ("seconds", "operations", "verdict"), [(1, 1, "verified"), (2, 1, "refuted"), (1, 2, "refuted")]
+    ("seconds", "operations", "verdict"), [(1, 1, "verified"), (2, 1, "verified"), (1, 2, "refuted")]
 )
-def test_cost_of_an_iteration_is_refuted_where_time_or_operations_grow_faster_than_linearly(
+def test_cost_of_an_iteration_is_refuted_where_its_operations_grow_faster_than_linearly_whatever_the_clock(
     seconds: int, operations: int, verdict: str
 ) -> None:
     costs = [Cost(d, 1e-9 * d**seconds, 6 * d**operations) for d in (10, 1000, 100_000)]

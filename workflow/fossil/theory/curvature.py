@@ -91,17 +91,20 @@ def hessian_vector_identity(*, seed: int, make_product: MakeProduct = hessian_ve
     "for d parameters.",
 )
 def iteration_cost(costs: list[Cost]) -> Outcome:
-    """Check that time and operations of an iteration grow in proportion to the number of parameters."""
+    """Check that the operations of an iteration grow in proportion to the number of parameters.
+
+    The time is told and decides nothing: it depends on what else the machine does.
+    """
     sizes = [cost.parameters for cost in costs]
     operations = loglog_slope(sizes, [cost.operations for cost in costs])
     seconds = loglog_slope(sizes, [cost.seconds for cost in costs])
     dense = costs[-1].parameters ** 2 * 4 / 1e12
     return Outcome(
-        printed=operations <= _STEEPEST and seconds <= _STEEPEST,
+        printed=operations <= _STEEPEST,
         evidence=f"For a fixed number of samples, {_SAMPLES}, and from d = {sizes[0]} to {sizes[-1]}, operations grow "
         f"as d to the power {operations:.2f} and time as d to the power {seconds:.2f}; at the largest d an iteration "
         f"takes {costs[-1].seconds:.2f} s, where a dense Hessian would fill {dense:.0f} TB.",
-        measured=seconds,
+        measured=operations,
         bound=_STEEPEST,
     )
 
