@@ -118,8 +118,8 @@ def label_rows(
 ) -> None:
     """Label a line for each row, the first on top, with the number of its runs to the right."""
     small = {"transform": axis.get_yaxis_transform(), "va": "center", "fontsize": SMALL, "color": "0.35"}
-    for height, count in enumerate(reversed(counts)):
-        axis.text(1.02, height, str(count) if count == expected else f"{count}/{expected}", **small)
+    for place, count in enumerate(counts):
+        axis.text(1.02, len(rows) - 1 - place, str(count) if count == expected else f"{count}/{expected}", **small)
     axis.text(1.02, len(rows) - count_above, "$n$", **small)
     axis.set_yticks(range(len(rows)), [marked_label(row.method, row.label) for row in reversed(rows)])
     axis.set_ylim(-0.5, len(rows) - above)

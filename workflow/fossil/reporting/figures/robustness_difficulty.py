@@ -91,9 +91,9 @@ def mean_interval(values: NDArray[np.float64], confidence: float) -> tuple[float
 def _draw_panel(axis: Axes, metrics: pd.DataFrame, options: IntervalOptions, *, metric: str) -> None:
     block = options.block
     values = [series.to_numpy(dtype="float64") for series in metric_values(metrics, block, metric=metric).values()]
-    for height, (row, of_row) in enumerate(zip(reversed(block.rows), reversed(values), strict=True)):
+    for place, (row, of_row) in enumerate(zip(block.rows, values, strict=True)):
         if len(of_row):
-            _draw_row(axis, of_row, row=row, height=height, confidence=options.confidence)
+            _draw_row(axis, of_row, row=row, height=len(values) - 1 - place, confidence=options.confidence)
     expected = expected_runs(metrics, block)
     label_rows(axis, block.rows, list(map(len, values)), expected, above=0.4, count_above=0.45)
     max_ticks(axis.xaxis, 4)

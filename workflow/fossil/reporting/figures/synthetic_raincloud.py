@@ -73,9 +73,9 @@ def draw(metrics: pd.DataFrame, options: BlockOptions) -> Figure:
 
 def _draw_panel(axis: Axes, metrics: pd.DataFrame, *, metric: str, block: Block) -> None:
     values = [series.to_numpy(dtype="float64") for series in metric_values(metrics, block, metric=metric).values()]
-    for height, (row, of_row) in enumerate(zip(reversed(block.rows), reversed(values), strict=True)):
+    for place, (row, of_row) in enumerate(zip(block.rows, values, strict=True)):
         if len(of_row):
-            _draw_row(axis, of_row, row=row, height=height)
+            _draw_row(axis, of_row, row=row, height=len(values) - 1 - place)
     expected = expected_runs(metrics, block)
     label_rows(axis, block.rows, list(map(len, values)), expected, above=0.3, count_above=0.4)
     max_ticks(axis.xaxis, 5)
