@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from fossil.stages import publish_results, restore_results
+from fossil.commands import publish_results, restore_results
 
 REPOSITORY = Path(__file__).parents[1]
 
@@ -144,12 +144,12 @@ class Toy:
         self.commit()
 
     def publish(self, **settings: Any) -> None:
-        """Publish as the stage does."""
+        """Publish as the command does."""
         with chdir(self.root):
             publish_results.run(publish_results.Settings.model_validate(SETTINGS | settings), metrics=[METRICS])
 
     def restore(self) -> None:
-        """Restore as the stage does."""
+        """Restore as the command does."""
         with chdir(self.root):
             restore_results.run(restore_results.Settings())
 

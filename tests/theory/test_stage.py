@@ -1,4 +1,4 @@
-"""The stages that check the paper's statements and draw what they measured."""
+"""The commands that check the paper's statements and draw what they measured."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 from matplotlib.collections import PathCollection
 
+from fossil.commands import draw_figure, verify_theory
 from fossil.config.methods import METHODS
 from fossil.reporting import style
 from fossil.reporting.figures import theory
 from fossil.runtime.files import write_json
-from fossil.stages import draw_figure, verify_theory
 from fossil.theory.statement import Statement
 from tests.unit.reporting.figure_examples import assert_text_is_readable
 
@@ -52,7 +52,7 @@ def write_history(root: Path, method: str, *, n_eff: float, drop: str | None = N
 
 
 def run(folder: Path, histories: list[Path], **changes: Any) -> dict[str, Any]:
-    """Run the stage; writes t.csv and c.parquet."""
+    """Run the command; writes t.csv and c.parquet."""
     description = folder / "ir9.json"
     write_json(description, {"splits": {"train": {"rows": SAMPLES}}})
     outputs = {"table": folder / "t.csv", "curves": folder / "c.parquet"}
@@ -73,7 +73,7 @@ def settings(**changes: Any) -> verify_theory.Settings:
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What the stage makes of three methods."""
+    """What the command makes of three methods."""
     root = tmp_path_factory.mktemp("theory")
     paths = [write_history(root, name, n_eff=n) for name, n in (("fossil", 60.0), ("erm", 163.0), ("static", 100.0))]
     facts = run(root, paths)

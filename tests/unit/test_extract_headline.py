@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
+from fossil.commands.extract_headline import Settings, run
 from fossil.runtime.files import read_json
-from fossil.stages.extract_headline import Settings, run
 
 
 def rows(study: str, method: str, values: dict[int, float | None], status: str = "ok") -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fossil.__main__ import stage_parser
+from fossil.__main__ import command_parser
 from tests.workflow.plans import Job, make_plans
 from tests.workflow.study import TINY, Study
 
@@ -35,13 +35,13 @@ OWN = {**WIDE, "datasets": {"custom": {"table": "own.csv"}, "msld_v2": {"downloa
 # What is derived from the configuration for the settings of jobs, and what plans them.
 SETTINGS = r"pipeline(\..+)?|design\.(checks|plan|job_groups|synthetic_studies)"
 SETTINGS += r"|reporting\.(study_facts|experiment|registry|protocol|tables\.(?!_(?!entries$))\w+)"
-# What starts a stage or a run and keeps its record, and stages that no job of the study runs.
+# What starts a command or a run and keeps its record, and commands that no job of the study runs.
 AROUND = r"__main__|runtime\.(digest|drivers|failures|provenance|slurm|startup)"
-AROUND += r"|stages\.(describe_config|write_readme)|reporting\.config_reference"
+AROUND += r"|commands\.(describe_config|write_readme)|reporting\.config_reference"
 # An edit of these shall not fetch gigabytes again, and what is fetched has a hash.
-DOWNLOADS = r"stages\.(download_\w+|fetch_weights)|training\.weights|data\.downloads(\..+)?"
+DOWNLOADS = r"commands\.(download_\w+|fetch_weights)|training\.weights|data\.downloads(\..+)?"
 # What publishes and restores is beside the study.
-VERSIONS = r"versions|stages\.(extract_headline|publish_results|restore_results)"
+VERSIONS = r"versions|commands\.(extract_headline|publish_results|restore_results)"
 # The choice of options goes by its rule alone; a user's own program alone calls the last.
 OTHERS = r"library(\..+)?"
 NOT_COUNTED = re.compile(rf"fossil\.({SETTINGS}|{AROUND}|{DOWNLOADS}|{VERSIONS}|{OTHERS})")
@@ -117,10 +117,10 @@ def _closure(named: set[str], imports: dict[str, set[str]]) -> set[str]:
 
 
 def _loaded(job: Job) -> set[str]:
-    """The stage of a job's command, and what the stage imports by a name in its settings."""
+    """The command of a job's command, and what the command imports by a name in its settings."""
     rule = job.name.split()[0]
-    stage = re.match(r"python -m fossil (\w+) ", job.command).group(1)
-    named = {f"fossil.stages.{stage}", *re.findall(r'"target": "(fossil\.[\w.]+):', job.command)}
+    command = re.match(r"python -m fossil (\w+) ", job.command).group(1)
+    named = {f"fossil.commands.{command}", *re.findall(r'"target": "(fossil\.[\w.]+):', job.command)}
     if rule == "draw_figure":
         named.add(re.search(r'"module": "([\w.]+)"', job.command).group(1))
     if rule == "make_manifest":
@@ -154,5 +154,5 @@ def test_an_edit_of_any_module_runs_a_job_again_unless_it_acts_through_settings(
 
 def test_the_command_of_every_job_has_the_options_that_its_stage_needs_and_no_others(jobs: list[Job]) -> None:
     for command in {job.name: job.command for job in jobs}.values():
-        stage, *options = shlex.split(command)[3:]
-        stage_parser(stage, importlib.import_module(f"fossil.stages.{stage}")).parse_args(options)
+        name, *options = shlex.split(command)[3:]
+        command_parser(name, importlib.import_module(f"fossil.commands.{name}")).parse_args(options)

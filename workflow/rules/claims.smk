@@ -32,9 +32,9 @@ rule judge_claims:
         "results/logs/judge_claims.log",
     localrule: True
     params:
-        **stage("judge_claims", judge_claims_settings),
+        **command("judge_claims", judge_claims_settings),
     shell:
-        STAGE
+        COMMAND
 
 
 rule tabulate_claims:
@@ -47,9 +47,9 @@ rule tabulate_claims:
         "results/logs/tabulate_claims.log",
     localrule: True
     params:
-        **stage("tabulate_claims", {}),
+        **command("tabulate_claims", {}),
     shell:
-        STAGE
+        COMMAND
 
 
 rule claims:

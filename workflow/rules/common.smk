@@ -1,4 +1,4 @@
-# Helpers of the rules: the checked configuration, the settings of each stage and the digest of its code.
+# Helpers of the rules: the checked configuration, the settings of each command and the digest of its code.
 
 import os
 import sys
@@ -19,7 +19,7 @@ from fossil.config.tuning import SEARCHED
 from fossil.design.candidates import described_search
 from fossil.design.checks import load_config
 from fossil.design.plan import plan_images
-from fossil.pipeline.command import STAGE, as_json, stage
+from fossil.pipeline.command import COMMAND, as_json, command
 from fossil.pipeline.data import DataJobs
 from fossil.pipeline.evaluation import EvaluationJobs
 from fossil.pipeline.images import ImageJobs
@@ -56,7 +56,7 @@ EXPERIMENT = Experiment(CONFIG, BLOCKS)
 FIGURES = figures(EXPERIMENT)
 # With allow_missing_runs there are tables of the search only where some trial was made.
 HAS_TRIALS = bool(IMAGES.trial_runs())
-TABLES = {name: table for name, table in tables(EXPERIMENT).items() if HAS_TRIALS or table.stage != "tabulate_tuning"}
+TABLES = {name: table for name, table in tables(EXPERIMENT).items() if HAS_TRIALS or table.command != "tabulate_tuning"}
 
 
 def in_paper(name):
@@ -69,9 +69,9 @@ def one_of(names):
     return "|".join(names) or "(?!)"
 
 
-def made_by(stage):
-    """Names of the tables that a stage makes."""
-    return [name for name, table in TABLES.items() if table.stage == stage]
+def made_by(command):
+    """Names of the tables that a command makes."""
+    return [name for name, table in TABLES.items() if table.command == command]
 
 
 wildcard_constraints:
@@ -129,7 +129,7 @@ def figures_of(*sections):
 
 
 def table_settings(wildcards):
-    """What the stage of a table is told, the name of which is the only wildcard of its rule."""
+    """What the command of a table is told, the name of which is the only wildcard of its rule."""
     return TABLES[next(iter(wildcards))].settings
 
 

@@ -16,9 +16,9 @@ rule draw_phantom:
     resources:
         **scaled(mem_mb=2000, runtime=30),
     params:
-        **stage("draw_phantom", lambda wildcards: {"phantom": getattr(CONFIG.datasets, wildcards.phantom)}),
+        **command("draw_phantom", lambda wildcards: {"phantom": getattr(CONFIG.datasets, wildcards.phantom)}),
     shell:
-        STAGE
+        COMMAND
 
 
 if DATA.is_downloaded("pad_ufes_20"):
@@ -32,7 +32,7 @@ if DATA.is_downloaded("pad_ufes_20"):
             "results/logs/download_pad_ufes_20.log",
         localrule: True
         params:
-            **stage(
+            **command(
                 "download_pad_ufes_20",
                 {},
                 paths=lambda wildcards: {"downloads": "data/raw/downloads/pad_ufes_20"},
@@ -41,7 +41,7 @@ if DATA.is_downloaded("pad_ufes_20"):
             # A function of the output is not recorded: another server does not download again.
             | {"settings": lambda wildcards, output: as_json({"mirror": CONFIG.datasets.pad_ufes_20.mirror})},
         shell:
-            STAGE
+            COMMAND
 
 
 if DATA.is_downloaded("msld_v2"):
@@ -54,14 +54,14 @@ if DATA.is_downloaded("msld_v2"):
             "results/logs/download_msld_v2.log",
         localrule: True
         params:
-            **stage(
+            **command(
                 "download_msld_v2",
                 {"sha256": CONFIG.datasets.msld_v2.sha256},
                 paths=lambda wildcards: {"downloads": "data/raw/downloads/msld_v2"},
                 digest=False,
             ),
         shell:
-            STAGE
+            COMMAND
 
 
 rule fetch_weights:
@@ -74,9 +74,9 @@ rule fetch_weights:
         "results/logs/fetch_weights-{backbone}.log",
     localrule: True
     params:
-        **stage("fetch_weights", IMAGES.weights_settings, digest=False),
+        **command("fetch_weights", IMAGES.weights_settings, digest=False),
     shell:
-        STAGE
+        COMMAND
 
 
 rule make_manifest:
@@ -91,11 +91,11 @@ rule make_manifest:
     resources:
         **scaled(mem_mb=2000, runtime=60),
     params:
-        **stage("make_manifest", DATA.manifest_settings, modules=DATA.reader_modules, paths=DATA.root_option),
+        **command("make_manifest", DATA.manifest_settings, modules=DATA.reader_modules, paths=DATA.root_option),
         root=DATA.root,
         listing=DATA.listing,
     shell:
-        STAGE
+        COMMAND
 
 
 rule decode_images:
@@ -111,10 +111,10 @@ rule decode_images:
     resources:
         **scaled(mem_mb=2000, runtime=60),
     params:
-        **stage("decode_images", IMAGES.decoding_settings, paths=DATA.root_option),
+        **command("decode_images", IMAGES.decoding_settings, paths=DATA.root_option),
         root=DATA.root,
     shell:
-        STAGE
+        COMMAND
 
 
 rule make_folds:
@@ -127,6 +127,6 @@ rule make_folds:
         "results/logs/make_folds-{dataset}.log",
     localrule: True
     params:
-        **stage("make_folds", IMAGES.folds_settings),
+        **command("make_folds", IMAGES.folds_settings),
     shell:
-        STAGE
+        COMMAND

@@ -13,9 +13,9 @@ rule collect_stacked:
         study=one_of(SYNTHETIC.studies),
     localrule: True
     params:
-        **stage("collect_stacked", EVALUATION.stacked_settings),
+        **command("collect_stacked", EVALUATION.stacked_settings),
     shell:
-        STAGE
+        COMMAND
 
 
 rule collect_folds:
@@ -29,9 +29,9 @@ rule collect_folds:
         study=one_of(name for name in IMAGES.studies if not name.endswith("-transfer")),
     localrule: True
     params:
-        **stage("collect_folds", EVALUATION.folds_settings, paths=EVALUATION.runs_option),
+        **command("collect_folds", EVALUATION.folds_settings, paths=EVALUATION.runs_option),
     shell:
-        STAGE
+        COMMAND
 
 
 rule measure_operating_points:
@@ -43,13 +43,13 @@ rule measure_operating_points:
         "results/logs/measure_operating_points.log",
     localrule: True
     params:
-        **stage(
+        **command(
             "measure_operating_points",
             EVALUATION.operating_point_settings,
             paths=lambda wildcards: {"runs": IMAGES.training_folder},
         ),
     shell:
-        STAGE
+        COMMAND
 
 
 rule collect_trials:
@@ -61,9 +61,9 @@ rule collect_trials:
         "results/logs/collect_trials.log",
     localrule: True
     params:
-        **stage("collect_folds", EVALUATION.trial_settings, paths=lambda wildcards: {"runs": IMAGES.trials_folder}),
+        **command("collect_folds", EVALUATION.trial_settings, paths=lambda wildcards: {"runs": IMAGES.trials_folder}),
     shell:
-        STAGE
+        COMMAND
 
 
 rule collect_transfer:
@@ -78,11 +78,11 @@ rule collect_transfer:
         study=one_of(name for name in IMAGES.studies if name.endswith("-transfer")),
     localrule: True
     params:
-        **stage(
+        **command(
             "collect_transfer", EVALUATION.transfer_settings, paths=lambda wildcards: {"runs": IMAGES.transfer_folder}
         ),
     shell:
-        STAGE
+        COMMAND
 
 
 rule compare_methods:
@@ -94,9 +94,9 @@ rule compare_methods:
         "results/logs/compare_methods-{study}.log",
     localrule: True
     params:
-        **stage("compare_methods", EVALUATION.comparison_settings),
+        **command("compare_methods", EVALUATION.comparison_settings),
     shell:
-        STAGE
+        COMMAND
 
 
 rule rank_methods:
@@ -108,9 +108,9 @@ rule rank_methods:
         "results/logs/rank_methods-{study}.log",
     localrule: True
     params:
-        **stage("rank_methods", EVALUATION.rank_settings),
+        **command("rank_methods", EVALUATION.rank_settings),
     shell:
-        STAGE
+        COMMAND
 
 
 rule measure_effects:
@@ -122,9 +122,9 @@ rule measure_effects:
         "results/logs/measure_effects.log",
     localrule: True
     params:
-        **stage("measure_effects", EVALUATION.effect_settings),
+        **command("measure_effects", EVALUATION.effect_settings),
     shell:
-        STAGE
+        COMMAND
 
 
 rule verify_theory:
@@ -139,6 +139,6 @@ rule verify_theory:
     resources:
         **scaled(mem_mb=2000, runtime=30),
     params:
-        **stage("verify_theory", SYNTHETIC.theory_settings),
+        **command("verify_theory", SYNTHETIC.theory_settings),
     shell:
-        STAGE
+        COMMAND

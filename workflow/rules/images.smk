@@ -22,9 +22,9 @@ rule score_difficulty:
         **GPU,
         **scaled(mem_mb=4000, runtime=30),
     params:
-        **stage("score_difficulty", IMAGES.scoring_settings),
+        **command("score_difficulty", IMAGES.scoring_settings),
     shell:
-        STAGE
+        COMMAND
 
 
 rule train_fold:
@@ -49,9 +49,9 @@ rule train_fold:
         **GPU,
         **scaled(mem_mb=4000, runtime=120),
     params:
-        **stage("train_fold", IMAGES.training_settings, modules=IMAGES.method_modules, paths=IMAGES.training_paths),
+        **command("train_fold", IMAGES.training_settings, modules=IMAGES.method_modules, paths=IMAGES.training_paths),
     shell:
-        STAGE
+        COMMAND
 
 
 rule train_trial:
@@ -76,9 +76,9 @@ rule train_trial:
         **GPU,
         **scaled(mem_mb=4000, runtime=60),
     params:
-        **stage("train_fold", IMAGES.trial_settings, modules=IMAGES.method_modules, paths=IMAGES.trial_paths),
+        **command("train_fold", IMAGES.trial_settings, modules=IMAGES.method_modules, paths=IMAGES.trial_paths),
     shell:
-        STAGE
+        COMMAND
 
 
 rule select_options:
@@ -92,9 +92,9 @@ rule select_options:
         variant=one_of(SEARCHED),
     localrule: True
     params:
-        **stage("select_options", IMAGES.selection_settings, paths=lambda wildcards: {"runs": IMAGES.trials_folder}),
+        **command("select_options", IMAGES.selection_settings, paths=lambda wildcards: {"runs": IMAGES.trials_folder}),
     shell:
-        STAGE
+        COMMAND
 
 
 rule score_external:
@@ -114,9 +114,9 @@ rule score_external:
         **GPU,
         **scaled(mem_mb=4000, runtime=30),
     params:
-        **stage("score_difficulty", IMAGES.external_scoring_settings),
+        **command("score_difficulty", IMAGES.external_scoring_settings),
     shell:
-        STAGE
+        COMMAND
 
 
 rule predict_external:
@@ -136,6 +136,6 @@ rule predict_external:
         **GPU,
         **scaled(mem_mb=4000, runtime=60),
     params:
-        **stage("predict_external", IMAGES.prediction_settings),
+        **command("predict_external", IMAGES.prediction_settings),
     shell:
-        STAGE
+        COMMAND

@@ -12,9 +12,9 @@ rule tabulate_environment:
         "results/logs/tabulate_environment.log",
     localrule: True
     params:
-        **stage("tabulate_environment", {"trainings": TRAININGS}, paths=results_folder),
+        **command("tabulate_environment", {"trainings": TRAININGS}, paths=results_folder),
     shell:
-        STAGE
+        COMMAND
 
 
 rule write_paper:
@@ -24,9 +24,9 @@ rule write_paper:
         "results/logs/write_paper.log",
     localrule: True
     params:
-        **stage("write_paper", write_paper_settings),
+        **command("write_paper", write_paper_settings),
     shell:
-        STAGE
+        COMMAND
 
 
 rule typeset_paper:
@@ -41,9 +41,9 @@ rule typeset_paper:
         "results/logs/typeset_paper.log",
     localrule: True
     params:
-        **stage("typeset_paper", {}),
+        **command("typeset_paper", {}),
     shell:
-        STAGE
+        COMMAND
 
 
 rule summarise_results:
@@ -60,9 +60,9 @@ rule summarise_results:
         "results/logs/summarise_results.log",
     localrule: True
     params:
-        **stage("summarise_results", summarise_results_settings),
+        **command("summarise_results", summarise_results_settings),
     shell:
-        STAGE
+        COMMAND
 
 
 rule write_pages:
@@ -86,9 +86,9 @@ rule write_pages:
         "results/logs/write_pages.log",
     localrule: True
     params:
-        **stage("write_pages", write_pages_settings, paths=pages_folders),
+        **command("write_pages", write_pages_settings, paths=pages_folders),
     shell:
-        STAGE
+        COMMAND
 
 
 rule paper:

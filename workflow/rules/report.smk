@@ -14,9 +14,9 @@ rule tabulate_study:
         "results/logs/tabulate_study-{table}.log",
     localrule: True
     params:
-        **stage("tabulate_study", table_settings),
+        **command("tabulate_study", table_settings),
     shell:
-        STAGE
+        COMMAND
 
 
 rule tabulate_sensitivity:
@@ -31,9 +31,9 @@ rule tabulate_sensitivity:
         "results/logs/tabulate_sensitivity.log",
     localrule: True
     params:
-        **stage("tabulate_sensitivity", lambda wildcards: TABLES["sensitivity"].settings),
+        **command("tabulate_sensitivity", lambda wildcards: TABLES["sensitivity"].settings),
     shell:
-        STAGE
+        COMMAND
 
 
 rule draw_figure:
@@ -52,10 +52,10 @@ rule draw_figure:
         "results/logs/draw_figure-{figure}.log",
     localrule: True
     params:
-        **stage("draw_figure", draw_figure_settings, modules=lambda wildcards: [FIGURES[wildcards.figure].module]),
+        **command("draw_figure", draw_figure_settings, modules=lambda wildcards: [FIGURES[wildcards.figure].module]),
         caption=lambda wildcards: FIGURES[wildcards.figure].caption,
     shell:
-        STAGE
+        COMMAND
 
 
 rule tabulate_dataset:
@@ -69,9 +69,9 @@ rule tabulate_dataset:
         "results/logs/tabulate_dataset-{report}.log",
     localrule: True
     params:
-        **stage("tabulate_dataset", table_settings),
+        **command("tabulate_dataset", table_settings),
     shell:
-        STAGE
+        COMMAND
 
 
 rule tabulate_difficulty:
@@ -87,9 +87,9 @@ rule tabulate_difficulty:
         "results/logs/tabulate_difficulty-{scored}.log",
     localrule: True
     params:
-        **stage("tabulate_difficulty", table_settings),
+        **command("tabulate_difficulty", table_settings),
     shell:
-        STAGE
+        COMMAND
 
 
 rule tabulate_operating_point:
@@ -102,9 +102,9 @@ rule tabulate_operating_point:
         "results/logs/tabulate_operating_point.log",
     localrule: True
     params:
-        **stage("tabulate_operating_point", TABLES["operating-point"].settings),
+        **command("tabulate_operating_point", TABLES["operating-point"].settings),
     shell:
-        STAGE
+        COMMAND
 
 
 rule tabulate_tuning:
@@ -122,9 +122,9 @@ rule tabulate_tuning:
         "results/logs/tabulate_tuning.log",
     localrule: True
     params:
-        **stage("tabulate_tuning", lambda wildcards: TABLES["tuning"].settings),
+        **command("tabulate_tuning", lambda wildcards: TABLES["tuning"].settings),
     shell:
-        STAGE
+        COMMAND
 
 
 rule synthetic:

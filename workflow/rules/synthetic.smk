@@ -15,9 +15,9 @@ rule make_synthetic:
     resources:
         **scaled(mem_mb=1000, runtime=10),
     params:
-        **stage("make_synthetic", {"problems": SYNTHETIC.problems, "seeds": CONFIG.synthetic.seeds}),
+        **command("make_synthetic", {"problems": SYNTHETIC.problems, "seeds": CONFIG.synthetic.seeds}),
     shell:
-        STAGE
+        COMMAND
 
 
 rule train_stacked:
@@ -36,9 +36,9 @@ rule train_stacked:
     resources:
         **scaled(mem_mb=2000, runtime=60),
     params:
-        **stage("train_stacked", SYNTHETIC.training_settings, modules=SYNTHETIC.method_modules),
+        **command("train_stacked", SYNTHETIC.training_settings, modules=SYNTHETIC.method_modules),
     shell:
-        STAGE
+        COMMAND
 
 
 # The grid's jobs come first, since most is made of them afterwards, one thing after another.

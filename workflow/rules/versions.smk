@@ -29,9 +29,9 @@ rule extract_headline:
         "results/logs/extract_headline.log",
     localrule: True
     params:
-        **stage("extract_headline", {"metrics": ["auc", "balanced_accuracy", "recall"]}),
+        **command("extract_headline", {"metrics": ["auc", "balanced_accuracy", "recall"]}),
     shell:
-        STAGE
+        COMMAND
 
 
 rule publish:
@@ -43,9 +43,9 @@ rule publish:
         "results/logs/publish_results.log",
     localrule: True
     params:
-        **stage("publish_results", publish_settings),
+        **command("publish_results", publish_settings),
     shell:
-        STAGE
+        COMMAND
 
 
 rule restore:
@@ -53,6 +53,6 @@ rule restore:
         "results/logs/restore_results.log",
     localrule: True
     params:
-        **stage("restore_results", {}),
+        **command("restore_results", {}),
     shell:
-        STAGE
+        COMMAND

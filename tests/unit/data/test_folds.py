@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fossil.commands import make_folds as folds_stage
 from fossil.data.fold_data import FoldData, FoldDataError, load_fold
-from fossil.stages import make_folds as folds_stage
 from tests.unit.data.fold_manifests import (
     ROLES,
     complaint,
@@ -159,7 +159,7 @@ def test_what_cannot_be_divided_is_an_error_that_names_fold_role_class_and_key(
     assert re.match(message, complaint(manifest, folds=folds, fraction=fraction))
 
 
-# --- Stage and loading ----------------------------------------------------------------------------------------------
+# --- Command and loading ----------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Decoding a data set: order, files that are bad and the stage."""
+"""Decoding a data set: order, files that are bad and the command."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import pandas as pd
 import pytest
 from PIL import Image, ImageOps
 
+from fossil.commands import decode_images as decode_stage
 from fossil.data.photographs import DecodeError
 from fossil.runtime.files import read_json
-from fossil.stages import decode_images as decode_stage
 from tests.unit.data.image_files import complaint, digest, list_copies, list_originals, save_noise, tabulate
 from tests.unit.data.pictures import BLUE, GREEN, RED, noise, save
 
@@ -114,7 +114,7 @@ def test_a_result_that_was_there_stays_as_it_was_after_an_error(tmp_path: Path) 
     assert output.read_bytes() == before
 
 
-# --- The stage ------------------------------------------------------------------------------------------------------
+# --- The command ------------------------------------------------------------------------------------------------------
 
 
 def run_stage(folder: Path, manifest: pd.DataFrame, *, size: int = 8) -> dict[str, Any]:

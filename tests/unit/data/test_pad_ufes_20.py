@@ -12,9 +12,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from fossil.commands import make_manifest
 from fossil.data.manifest import Manifest, ManifestError
 from fossil.data.pad_ufes_20 import Options, read_manifest
-from fossil.stages import make_manifest
 
 POSITIVE = ["MEL", "SCC"]
 COLUMNS = ["image_id", "patient_id", "class_name", "label", "is_augmented", "source_id", "path", "sha256"]

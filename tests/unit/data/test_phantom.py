@@ -13,11 +13,11 @@ from scipy.integrate import quad
 from scipy.stats import beta, kstest
 from sklearn.metrics import roc_auc_score
 
+from fossil.commands import draw_phantom as command
 from fossil.config.datasets import Datasets, PhantomDataset
 from fossil.config.strict import ConfigError
 from fossil.data import phantom
 from fossil.data.phantom import IDEAL_AUC, SEVERITY_HIGH, SEVERITY_LOW, draw_phantom, score_true_difficulty
-from fossil.stages import draw_phantom as stage
 
 OPTIONS = PhantomDataset(images=150, size=32, imbalance_ratio=4.0, images_per_patient=2.0, seed=3)
 
@@ -234,8 +234,8 @@ def test_a_new_data_set_replaces_the_old_one(tmp_path: Path) -> None:
 
 
 def test_the_stage_draws_what_it_is_told_and_hashes_it(tmp_path: Path) -> None:
-    settings = stage.Settings.model_validate({"phantom": {"images": 60, "size": 32}})
-    facts = stage.run(settings, metadata=tmp_path / "metadata.csv", images=tmp_path / "images", threads=2)
+    settings = command.Settings.model_validate({"phantom": {"images": 60, "size": 32}})
+    facts = command.run(settings, metadata=tmp_path / "metadata.csv", images=tmp_path / "images", threads=2)
     digests = "".join(hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted((tmp_path / "images").iterdir()))
     assert facts == {"images_sha256": hashlib.sha256(digests.encode()).hexdigest(), "ideal_auc": IDEAL_AUC}
     assert len(pd.read_csv(tmp_path / "metadata.csv")) == len(list((tmp_path / "images").iterdir())) == 60

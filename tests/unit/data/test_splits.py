@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fossil.commands import make_synthetic as command
 from fossil.config.synthetic import SyntheticAugmentation, SyntheticScenario
 from fossil.data.splits import ROLES, SyntheticData, as_table, read_problems
 from fossil.data.synthetic import make_synthetic
 from fossil.design.models import Problem
 from fossil.runtime.files import read_json, sha256, write_parquet
-from fossil.stages import make_synthetic as stage
 
 SCENARIO = SyntheticScenario(n_samples=500, imbalance_ratio=4.0)
 SEEDS = [3, 4]
@@ -101,7 +101,7 @@ def test_copies_depend_on_the_seed_and_on_nothing_else() -> None:
 
 def test_stage_writes_problems_and_describes_them(tmp_path: Path) -> None:
     options = SyntheticAugmentation(copies=1)
-    settings = stage.Settings(
+    settings = command.Settings(
         problems={
             "plain": Problem(scenario=SCENARIO, augmentation=None),
             "copied": Problem(scenario=SCENARIO, augmentation=options),
@@ -109,7 +109,7 @@ def test_stage_writes_problems_and_describes_them(tmp_path: Path) -> None:
         seeds=SEEDS,
     )
     paths = {kind: [tmp_path / f"{name}.{kind}" for name in settings.problems] for kind in ("parquet", "json")}
-    stage.run(settings, problems=paths["parquet"], descriptions=paths["json"])
+    command.run(settings, problems=paths["parquet"], descriptions=paths["json"])
     found = read_problems(tmp_path / "copied.parquet", SEEDS)
     record = read_json(tmp_path / "copied.json")
     assert record["sha256"] == sha256(tmp_path / "copied.parquet")

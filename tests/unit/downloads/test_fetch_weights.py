@@ -1,4 +1,4 @@
-"""Pretrained weights from a file, and the stage that writes them."""
+"""Pretrained weights from a file, and the command that writes them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import torch
 from safetensors.torch import load_file, save
 from torch import Tensor
 
+from fossil.commands import fetch_weights
 from fossil.runtime.files import read_json, sha256, write_tensors
-from fossil.stages import fetch_weights
 from fossil.training.backbone import BackboneError, make_backbone
 from fossil.training.weights import from_file
 from tests.unit.downloads.file_server import FileServer
@@ -69,7 +69,7 @@ def test_an_unknown_backbone_of_a_file_is_an_error_that_names_it(tmp_path: Path,
         from_file("test_byobnett", tmp_path / "mine.safetensors")
 
 
-# --- The stage ------------------------------------------------------------------------------------------------------
+# --- The command ------------------------------------------------------------------------------------------------------
 
 
 def run(folder: Path, *, backbone: str, source: Any, file: list[Path]) -> tuple[Path, dict[str, Any]]:

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from fossil.commands.download_pad_ufes_20 import Settings
 from fossil.data.downloads import pad_ufes_20_source as source
 from fossil.data.downloads.archives import ArchiveError
 from fossil.data.downloads.download import DownloadError
-from fossil.stages.download_pad_ufes_20 import Settings
 from tests.unit.downloads.file_server import Answer, FileServer
 from tests.unit.downloads.wanted_file import contents, visible, zipped
 
@@ -198,7 +198,7 @@ def test_a_wrong_file_placed_by_hand_is_an_error_that_names_it_before_anything_i
     assert place.left() == ["imgs_part_3.zip"]
 
 
-# --- The published files and the stage ------------------------------------------------------------------------------
+# --- The published files and the command ------------------------------------------------------------------------------
 
 
 def test_the_published_hash_of_the_table_is_that_of_the_real_one(pad_sample: Path) -> None:

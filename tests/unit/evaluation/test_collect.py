@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fossil.commands import collect_folds as folds_stage
+from fossil.commands import collect_stacked as stacked_stage
 from fossil.design.comparisons import Row
 from fossil.evaluation.collect import collect_folds, collect_stacked
 from fossil.evaluation.fold_runs import CollectError
 from fossil.evaluation.metrics import RUN_METRICS, prediction_metrics, training_metrics
-from fossil.stages import collect_folds as folds_stage
-from fossil.stages import collect_stacked as stacked_stage
 
 COLUMNS = ["study", "scenario", "method", "variant", "fold", "seed", "metric", "value", "status"]
 # All right, three of four right, and all wrong.

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from fossil.commands import measure_effects as command
 from fossil.evaluation.effects import COLUMNS
 from fossil.evaluation.metrics import GRID_METRICS
 from fossil.evaluation.run_values import StatisticsError
-from fossil.stages import measure_effects as stage
 from tests.unit.evaluation.grid_runs import BASE, CELLS, QUICK, SEEDS, auc_of, effects, grid, noise, table
 
 
@@ -188,7 +188,7 @@ def test_stage_reads_metrics_and_writes_the_effects(tmp_path: Path) -> None:
         "allow_missing_runs": True,
     }
     paths = {"metrics": tmp_path / "metrics.parquet", "effects": tmp_path / "effects.csv"}
-    facts = stage.run(stage.Settings.model_validate(settings), **paths)
+    facts = command.run(command.Settings.model_validate(settings), **paths)
     # Two tests of eleven effects. Four averages, three interactions and the simple effect of "no" need that cell.
     assert facts == {"effects": 22 * len(GRID_METRICS), "missing_seeds": 16 * len(GRID_METRICS)}
     found = pd.read_csv(paths["effects"]).fillna({"note": ""})

@@ -11,11 +11,11 @@ import pytest
 import torch
 from sklearn.metrics import roc_auc_score
 
+from fossil.commands import collect_transfer as collect_stage
+from fossil.commands import predict_external
 from fossil.design.comparisons import Row
 from fossil.evaluation.external import TRANSFER_METRICS, collect_transfer
 from fossil.runtime.files import write_json, write_parquet
-from fossil.stages import collect_transfer as collect_stage
-from fossil.stages import predict_external
 from fossil.training.image_data import predict_logits
 from tests.unit.training.fold_study import Study, make_study, quick
 

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from fossil.commands import compare_methods as command
 from fossil.config.statistics import Statistics
 from fossil.design.checks import load_config
 from fossil.design.image_studies import fold_ratio
 from fossil.evaluation.fold_tests import analyse_folds
 from fossil.evaluation.statistics import COLUMNS, StatisticsError
-from fossil.stages import compare_methods as stage
 from tests.unit.evaluation.test_statistics import block, compared, long_table
 
 STATISTICS = Statistics(resamples=100)
@@ -174,4 +174,4 @@ def test_the_stage_counts_missing_pairs_and_no_missing_folds(tmp_path: Path) -> 
     }
     paths = {"metrics": tmp_path / "m.parquet", "statistics": tmp_path / "s.csv"}
     # Two pairs of each of the three tests that are of pairs.
-    assert stage.run(stage.Settings(**values), **paths) == {"comparisons": 4, "missing_pairs": 6}
+    assert command.run(command.Settings(**values), **paths) == {"comparisons": 4, "missing_pairs": 6}

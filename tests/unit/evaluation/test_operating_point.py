@@ -15,6 +15,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import brier_score_loss, f1_score, log_loss, precision_score, recall_score, roc_auc_score
 
+from fossil.commands import measure_operating_points as command
 from fossil.evaluation.fold_runs import CollectError
 from fossil.evaluation.operating_point import (
     CALIBRATION,
@@ -26,7 +27,6 @@ from fossil.evaluation.operating_point import (
     scale,
     threshold_for_recall,
 )
-from fossil.stages import measure_operating_points as stage
 from tests.unit.reporting.figure_examples import make_row
 
 # Few different probabilities, so that many tie, and some are 0, 1/2 or 1.
@@ -241,7 +241,7 @@ def write_run(folder: Path, *, seed: int, status: str = "ok") -> dict[str, pd.Da
 def measured(root: Path, **changes: object) -> pd.DataFrame:
     rows = [make_row("phantom", "erm"), make_row("phantom", "fossil", "entropy")]
     values = {"study": "s", "rows": rows, "folds": 2, "seeds": [4, 7], "recall": 0.8}
-    stage.run(stage.Settings.model_validate(values | changes), runs=root, metrics=root / "metrics.parquet")
+    command.run(command.Settings.model_validate(values | changes), runs=root, metrics=root / "metrics.parquet")
     return pd.read_parquet(root / "metrics.parquet")
 
 

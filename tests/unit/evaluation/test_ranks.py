@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
+from fossil.commands import rank_methods as command
 from fossil.evaluation.ranks import COLUMNS, StatisticsError, critical_difference, friedman, rank_rows, unit_ranks
 from fossil.reporting.tables._statistics import read_statistics
-from fossil.stages import rank_methods as stage
 from tests.unit.evaluation.test_statistics import block, long_table
 
 # Demsar (2006), JMLR 7, Table 6: AUC of C4.5, C4.5+m, C4.5+cf, C4.5+m+cf on 14 data sets. Of the two .975 in the last
@@ -221,6 +221,6 @@ def test_the_stage_writes_what_the_figures_read(tmp_path: Path) -> None:
     in_folds().to_parquet(tmp_path / "m.parquet")
     values = {"study": "study", "blocks": [block("a", "b", "c")], "alpha": 0.05, "allow_missing_runs": False}
     paths = {"metrics": tmp_path / "m.parquet", "ranks": tmp_path / "r.csv"}
-    assert stage.run(stage.Settings(**values), **paths) == {"rows": 3, "lacking": 0}
+    assert command.run(command.Settings(**values), **paths) == {"rows": 3, "lacking": 0}
     expected = ranked(in_folds(), "a", "b", "c")
     pd.testing.assert_frame_equal(read_statistics(paths["ranks"]), expected, check_dtype=False)

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fossil.commands import compare_methods as command
 from fossil.config.statistics import Statistics
 from fossil.design.comparisons import Block, Row
 from fossil.evaluation.metrics import RUN_METRICS
 from fossil.evaluation.statistics import COLUMNS, StatisticsError, compare
-from fossil.stages import compare_methods as stage
 
 QUICK = Statistics(resamples=500)
 
@@ -271,7 +271,7 @@ def test_stage_reads_metrics_and_writes_the_comparisons(tmp_path: Path) -> None:
         "allow_missing_runs": True,
     }
     paths = {"metrics": tmp_path / "metrics.parquet", "statistics": tmp_path / "statistics.csv"}
-    assert stage.run(stage.Settings.model_validate(settings), **paths) == {"comparisons": 2, "missing_pairs": 2}
+    assert command.run(command.Settings.model_validate(settings), **paths) == {"comparisons": 2, "missing_pairs": 2}
     expected = compared(metrics, allow_missing=True)
     found = pd.read_csv(paths["statistics"])
     pd.testing.assert_frame_equal(found, expected.convert_dtypes().astype(found.dtypes), check_exact=True)

@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from fossil.commands import draw_figure
+from fossil.commands import tabulate_dataset as table_stage
 from fossil.reporting.figures.dataset import SAMPLES, Dataset, DatasetOptions, draw
 from fossil.reporting.tables._dataset import dataset_table, describe_dataset
 from fossil.runtime.files import write_json
-from fossil.stages import draw_figure
-from fossil.stages import tabulate_dataset as table_stage
 from tests.unit.data_set import described_data, pixels
 from tests.unit.reporting.figure_examples import assert_text_is_readable
 

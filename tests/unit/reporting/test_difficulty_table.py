@@ -10,9 +10,9 @@ import pytest
 from scipy.stats import spearmanr
 
 from fossil.claims.reported import read_reported_text
+from fossil.commands import tabulate_difficulty
 from fossil.reporting.tables._difficulty import describe_scores, difficulty_table
 from fossil.runtime.files import write_json
-from fossil.stages import tabulate_difficulty
 from tests.workflow.study import REPOSITORY
 
 PRINTED = REPOSITORY / "workflow" / "paper" / "reported-text.csv"
@@ -95,7 +95,7 @@ def test_the_paper_s_numbers_stand_below_and_what_does_not_add_up_is_told(tmp_pa
 def test_the_paper_s_stage_means_agree_with_its_mean() -> None:
     printed = read_reported_text(PRINTED, place="msld-statistics")
     paper = {quantity: float(value) for quantity, value in printed.items()}
-    stages = ("easy", "medium", "hard")
-    weighted = sum(paper[stage] * paper[f"mean_{stage}"] for stage in stages) / paper["images"]
-    assert sum(paper[stage] for stage in stages) == paper["images"]
+    commands = ("easy", "medium", "hard")
+    weighted = sum(paper[command] * paper[f"mean_{command}"] for command in commands) / paper["images"]
+    assert sum(paper[command] for command in commands) == paper["images"]
     assert weighted == pytest.approx(paper["mean"], abs=0.0005)

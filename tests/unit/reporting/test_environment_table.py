@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 from fossil.claims.reported import read_reported_text
+from fossil.commands import tabulate_environment as command
 from fossil.reporting.tables._environment import COMPONENTS, environment_table, specification
 from fossil.reporting.tables._latex import TableError
 from fossil.runtime import provenance
 from fossil.runtime.files import write_json
-from fossil.stages import tabulate_environment as stage
 from tests.unit.reporting.table_runs import cells, compiles
 from tests.workflow.study import REPOSITORY
 
@@ -113,8 +113,8 @@ def test_the_stage_counts_the_records_that_are_there(tmp_path: Path) -> None:
         {"folder": "synthetic", "names": ["erm", "absent"]},
         {"folder": "phantom/runs", "names": ["erm-baseline"], "folds": 2, "seeds": [1, 2]},
     ]
-    stage.run(
-        stage.Settings.model_validate({"trainings": groups}),
+    command.run(
+        command.Settings.model_validate({"trainings": groups}),
         results=results,
         reported=PRINTED,
         tex=tmp_path / "t.tex",
@@ -124,7 +124,7 @@ def test_the_stage_counts_the_records_that_are_there(tmp_path: Path) -> None:
 
 
 def test_a_record_of_this_machine_says_what_the_system_says() -> None:
-    found = provenance.record(stage="s", settings={}, code="", seconds=1.0, facts={})["machine"]
+    found = provenance.record(command="s", settings={}, code="", seconds=1.0, facts={})["machine"]
     meminfo = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
     kibibytes = int(meminfo["MemTotal"].split()[0])
     assert found["memory_gib"] == pytest.approx(kibibytes / 2**20, abs=0.51)

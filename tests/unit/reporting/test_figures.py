@@ -17,11 +17,11 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from pydantic import ValidationError
 
+from fossil.commands import draw_figure
 from fossil.config.methods import METHODS
 from fossil.reporting import style
 from fossil.reporting.figures import _runs
 from fossil.runtime.digest import imported_modules
-from fossil.stages import draw_figure
 from tests.unit.reporting import figure_examples as examples
 from tests.unit.reporting.figure_examples import FIGURES
 
@@ -151,7 +151,7 @@ def test_reading_what_figures_say_of_themselves_imports_nothing_heavy() -> None:
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_depends_on_no_other_figure(name: str) -> None:
     module = f"fossil.reporting.figures.{name}"
-    found = imported_modules("fossil.stages.draw_figure", module)
+    found = imported_modules("fossil.commands.draw_figure", module)
     shared = {"fossil.reporting.figures._runs"}
     if name.endswith("_tradeoff"):
         shared.add("fossil.reporting.figures._tradeoff")
@@ -162,7 +162,7 @@ def test_a_figure_depends_on_no_other_figure(name: str) -> None:
 
 def test_drawing_imports_neither_torch_nor_what_metrics_are_computed_with() -> None:
     names = ", ".join(f"fossil.reporting.figures.{name}" for name in FIGURES)
-    code = f"import sys, fossil.stages.draw_figure, {names}; print(*sys.modules)"
+    code = f"import sys, fossil.commands.draw_figure, {names}; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
     assert not {"torch", "sklearn", "imblearn", "scipy.stats", "statsmodels", "matplotlib.pyplot"} & set(loaded)
 

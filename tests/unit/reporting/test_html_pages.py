@@ -13,9 +13,9 @@ from docutils.core import publish_parts
 from jinja2 import Template
 
 from fossil.claims.ledger import COLUMNS
+from fossil.commands import write_pages
 from fossil.reporting.html_pages import markdown_page, overview, runs_page, table_page
 from fossil.runtime.files import write_json
-from fossil.stages import write_pages
 
 TABLE = pd.DataFrame(
     {

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fossil.commands import tabulate_operating_point as command
 from fossil.config.datasets import DATASETS
 from fossil.config.methods import METHODS
 from fossil.evaluation.operating_point import OPERATING_METRICS, threshold_for_recall
 from fossil.reporting.tables._latex import TableError
 from fossil.reporting.tables._operating_point import operating_point_table
-from fossil.stages import tabulate_operating_point as stage
 from tests.unit.reporting.table_runs import as_metrics, block, cells, compiles, row
 from tests.unit.runs import break_run
 
@@ -153,7 +153,7 @@ def test_the_stage_writes_the_table_and_refuses_rows_that_were_not_measured(tmp_
     values = {"table": "operating-point", "title": TITLE, "recall": 0.8}
     settings = json.loads(json.dumps({**values, "block": rows.model_dump(mode="json")}))
     paths = {"metrics": tmp_path / "m.parquet", "tex": tmp_path / "t.tex", "csv": tmp_path / "t.csv"}
-    stage.run(stage.Settings.model_validate(settings), **paths)
+    command.run(command.Settings.model_validate(settings), **paths)
     table, tex = operating_point_table(metrics, block=rows, **values)
     assert paths["tex"].read_text(encoding="utf-8") == tex
     pd.testing.assert_frame_equal(pd.read_csv(paths["csv"]), table, check_dtype=False)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
+from fossil.commands import typeset_paper, write_paper
 from fossil.design.checks import load_config
 from fossil.reporting import registry
 from fossil.reporting.experiment import Experiment
@@ -16,7 +17,6 @@ from fossil.reporting.protocol import protocol
 from fossil.reporting.study_facts import is_drawn, study_facts
 from fossil.reporting.tables._latex import environment
 from fossil.runtime.files import write_text
-from fossil.stages import typeset_paper, write_paper
 from tests.requirements import require_program
 from tests.workflow.study import REPOSITORY
 

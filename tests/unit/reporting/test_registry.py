@@ -68,7 +68,7 @@ def test_every_module_of_tables_describes_one_whose_stage_takes_its_settings() -
     assert {table.module for table in found.values()} == {module.__name__ for module in modules}
     for table in found.values():
         if table.settings:
-            importlib.import_module(f"fossil.stages.{table.stage}").Settings.model_validate_json(
+            importlib.import_module(f"fossil.commands.{table.command}").Settings.model_validate_json(
                 as_json(table.settings)
             )
 

@@ -12,10 +12,10 @@ import pytest
 
 from fossil.claims.ledger import CHECK, CLAIM, COLUMNS, NUMBER, STATEMENT, read_ledger
 from fossil.claims.verdicts import HELD, INCONSISTENT, NOT_HELD, NOT_RUN, WITHIN_1
+from fossil.commands import summarise_results
 from fossil.reporting.claims import verdict_table
 from fossil.reporting.html_pages import markdown_body
 from fossil.reporting.summary import Tables, summary_page
-from fossil.stages import summarise_results
 from tests.unit.reporting.table_runs import long_table
 from tests.unit.runs import break_run
 

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 from pydantic import ValidationError
 
+from fossil.commands import tabulate_sensitivity
 from fossil.design.comparisons import Block, Row
 from fossil.reporting.tables._latex import TableError, signed
 from fossil.reporting.tables._sensitivity import sensitivity_table
-from fossil.stages import tabulate_sensitivity
 from tests.unit.reporting.table_runs import STUDY, as_metrics, cells, compared, compiles, random_table, row
 
 SCHEDULES = ("exponential_decay", "linear_decay", "linear_growth", "exponential_growth", "constant", "infinite")

@@ -1,4 +1,4 @@
-"""The stage that makes tables of studies, and what it tells of the data."""
+"""The command that makes tables of studies, and what it tells of the data."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fossil.commands import tabulate_study
 from fossil.config.methods import METHODS
 from fossil.reporting.tables._statistics import read_statistics
-from fossil.stages import tabulate_study
 from tests.unit.reporting.table_runs import (
     IMAGES,
     SYNTHETIC,

@@ -1,4 +1,4 @@
-"""The digest of a stage's code: which edits change it, tried on a copy of the package."""
+"""The digest of a command's code: which edits change it, tried on a copy of the package."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from fossil.runtime.digest import code_digest, imported_modules, listing_digest
 SCRIPT = """
 import json, fossil
 from fossil.runtime.digest import code_digest
-stages = {
-    "train_stacked with erm": ("fossil.stages.train_stacked", "fossil.methods.erm"),
-    "train_stacked with focal": ("fossil.stages.train_stacked", "fossil.methods.focal"),
-    "train_stacked with fossil": ("fossil.stages.train_stacked", "fossil.methods.fossil"),
-    "train_stacked with curriculum": ("fossil.stages.train_stacked", "fossil.methods.curriculum"),
-    "train_fold with erm": ("fossil.stages.train_fold", "fossil.methods.erm"),
-    "collect_stacked": ("fossil.stages.collect_stacked",),
-    "draw_phantom": ("fossil.stages.draw_phantom",),
+commands = {
+    "train_stacked with erm": ("fossil.commands.train_stacked", "fossil.methods.erm"),
+    "train_stacked with focal": ("fossil.commands.train_stacked", "fossil.methods.focal"),
+    "train_stacked with fossil": ("fossil.commands.train_stacked", "fossil.methods.fossil"),
+    "train_stacked with curriculum": ("fossil.commands.train_stacked", "fossil.methods.curriculum"),
+    "train_fold with erm": ("fossil.commands.train_fold", "fossil.methods.erm"),
+    "collect_stacked": ("fossil.commands.collect_stacked",),
+    "draw_phantom": ("fossil.commands.draw_phantom",),
 }
-print(json.dumps({"file": fossil.__file__, **{name: code_digest(*modules) for name, modules in stages.items()}}))
+print(json.dumps({"file": fossil.__file__, **{name: code_digest(*modules) for name, modules in commands.items()}}))
 """
 
 
@@ -86,9 +86,9 @@ TRAINING = {*STACKED, "train_fold with erm"}
 @pytest.mark.parametrize(
     ("module", "changed"),
     [
-        # The stage itself, and what only it imports.
-        ("stages/train_stacked.py", STACKED),
-        ("stages/collect_stacked.py", {"collect_stacked"}),
+        # The command itself, and what only it imports.
+        ("commands/train_stacked.py", STACKED),
+        ("commands/collect_stacked.py", {"collect_stacked"}),
         ("training/stacked.py", STACKED),
         ("data/splits.py", STACKED),
         # Imported by way of others.
@@ -109,11 +109,11 @@ TRAINING = {*STACKED, "train_fold with erm"}
         ("config/strict.py", {*TRAINING, "collect_stacked", "draw_phantom"}),
         ("config/image_training.py", {"train_fold with erm"}),
         ("config/methods/focal.py", {"train_stacked with focal"}),
-        # The keys of the studies reach a stage as settings; the runner and another stage are not imported.
+        # The keys of the studies reach a command as settings; the runner and another command are not imported.
         ("config/studies.py", set()),
         ("config/methods/__init__.py", TRAINING),
         ("__main__.py", set()),
-        ("stages/make_manifest.py", set()),
+        ("commands/make_manifest.py", set()),
         ("reporting/style.py", set()),
     ],
 )
@@ -129,20 +129,20 @@ def test_digest_does_not_change_without_an_edit(copy: Copy) -> None:
 
 
 def test_new_import_counts_with_the_module_that_it_brings_in(copy: Copy) -> None:
-    with copy.edited("stages/draw_phantom.py", "\nimport fossil.evaluation.regret\n"):
+    with copy.edited("commands/draw_phantom.py", "\nimport fossil.evaluation.regret\n"):
         changed = copy.changed_by_editing("evaluation/regret.py", before=copy.digests())
     assert changed == {"collect_stacked", "draw_phantom"}
 
 
 def test_import_for_type_checking_alone_does_not_count(copy: Copy) -> None:
     text = "\nfrom typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    import fossil.evaluation.regret\n"
-    with copy.edited("stages/draw_phantom.py", text):
+    with copy.edited("commands/draw_phantom.py", text):
         changed = copy.changed_by_editing("evaluation/regret.py", before=copy.digests())
     assert changed == {"collect_stacked"}
 
 
 def test_order_of_the_modules_does_not_matter() -> None:
-    names = ("fossil.stages.train_stacked", "fossil.methods.erm")
+    names = ("fossil.commands.train_stacked", "fossil.methods.erm")
     assert code_digest(*names) == code_digest(*reversed(names))
     assert code_digest(*names) != code_digest(names[0])
 
@@ -175,7 +175,7 @@ def test_importing_a_registry_counts_all_that_is_registered() -> None:
 def test_importing_configuration_and_digest_imports_neither_torch_nor_pandas() -> None:
     script = (
         "import sys, fossil.config; from fossil.runtime.digest import code_digest; "
-        "code_digest('fossil.stages.train_stacked'); "
+        "code_digest('fossil.commands.train_stacked'); "
         "print([name for name in ('torch', 'pandas', 'numpy', 'sklearn') if name in sys.modules])"
     )
     assert run_python(script).strip() == "[]"

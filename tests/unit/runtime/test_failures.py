@@ -101,8 +101,8 @@ def test_a_stage_that_failed_by_its_own_error_is_not_run_again_in_the_same_run(
     log.unlink()  # as Snakemake does before another try
     again = speak(run)
     assert again.returncode == 1
-    assert "not tried again, since it would fail again: RuntimeError: the stage broke" in again.stderr
-    assert "RuntimeError: the stage broke" in log.read_text()
+    assert "not tried again, since it would fail again: RuntimeError: the command broke" in again.stderr
+    assert "RuntimeError: the command broke" in log.read_text()
     assert "printed line" not in log.read_text()
     monkeypatch.setenv(RUN, "another")
     assert speak(run).returncode == 0

@@ -16,8 +16,8 @@ import pytest
 
 import fossil
 
-STAGE = '''
-"""A stage that speaks in every way that a stage can."""
+COMMAND = '''
+"""A command that speaks in every way that a command can."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def run(settings: Settings, *, many_inputs: list[Path], output: Path) -> dict[st
     subprocess.run([sys.executable, "-S", "-c", "print('line of a child')"], check=True)
     say("line for the terminal")
     if settings.fail:
-        raise RuntimeError("the stage broke")
+        raise RuntimeError("the command broke")
     write_text(output, " ".join(path.name for path in progress(many_inputs, description="speak", total=1)))
     return settings.facts
 '''
@@ -53,11 +53,11 @@ def run(settings: Settings, *, many_inputs: list[Path], output: Path) -> dict[st
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the package with one more stage, which is quick and imports little."""
+    """A copy of the package with one more command, which is quick and imports little."""
     root = tmp_path_factory.mktemp("package")
     source = Path(fossil.__file__).parent
     shutil.copytree(source, root / "fossil", ignore=shutil.ignore_patterns("__pycache__"))
-    (root / "fossil" / "stages" / "speak.py").write_text(STAGE)
+    (root / "fossil" / "commands" / "speak.py").write_text(COMMAND)
     return root
 
 
@@ -83,7 +83,7 @@ def speak(run: Any, settings: str = "{}", *more: str) -> subprocess.CompletedPro
     [
         ("train_staked --settings {}", "train_staked"),
         ("train_staked --settings {}", "train_stacked"),
-        ("", "STAGE"),
+        ("", "COMMAND"),
         ("speak --output out.txt", "required: --settings"),
         ("speak --settings {}", "required: --output"),
         ("speak --settings {} --output out.txt --outputs-too x", "--outputs-too"),
@@ -135,12 +135,12 @@ def test_failure_puts_the_traceback_into_the_log_and_one_line_on_the_terminal_an
     done = speak(run, '{"fail": true}')
     assert done.returncode == 1
     log = (tmp_path / "logs" / "speak.log").read_text()
-    for line in ("printed line", "error line", "Traceback (most recent call last)", "RuntimeError: the stage broke"):
+    for line in ("printed line", "error line", "Traceback (most recent call last)", "RuntimeError: the command broke"):
         assert log.count(line) == 1
     assert done.stdout == ""
     assert done.stderr.splitlines() == [
         "line for the terminal",
-        "speak: RuntimeError: the stage broke (log: logs/speak.log)",
+        "speak: RuntimeError: the command broke (log: logs/speak.log)",
     ]
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["logs", "speak.failures.jsonl", "speak.log"]
 
@@ -149,7 +149,7 @@ def test_without_a_log_everything_goes_to_the_terminal(run: Any) -> None:
     done = run("speak", "--settings", '{"fail": true}', "--output", "out.txt")
     assert done.returncode == 1
     assert sorted(done.stdout.splitlines()) == ["line of a child", "printed line"]
-    for line in ("error line", "logged line", "Traceback", "speak: RuntimeError: the stage broke"):
+    for line in ("error line", "logged line", "Traceback", "speak: RuntimeError: the command broke"):
         assert line in done.stderr
 
 
@@ -157,7 +157,7 @@ def test_record_says_what_the_run_was(run: Any, tmp_path: Path) -> None:
     settings = {"facts": {"failed_seeds": "none"}}
     assert speak(run, json.dumps(settings), "--code", "0123abcd").returncode == 0
     record = json.loads((tmp_path / "run.json").read_text())
-    assert record["stage"] == "speak"
+    assert record["command"] == "speak"
     assert record["status"] == "ok"
     assert record["settings"] == settings
     assert record["code"] == "0123abcd"
@@ -186,9 +186,9 @@ def test_list_of_inputs_may_hold_none_or_several(run: Any, tmp_path: Path) -> No
 def test_help_names_every_stage(run: Any) -> None:
     done = run("--help")
     assert done.returncode == 0
-    stages = [path.stem for path in (Path(fossil.__file__).parent / "stages").glob("[a-z]*.py")]
-    assert len(stages) > 10
-    assert all(stage in done.stdout for stage in stages)
+    commands = [path.stem for path in (Path(fossil.__file__).parent / "commands").glob("[a-z]*.py")]
+    assert len(commands) > 10
+    assert all(command in done.stdout for command in commands)
 
 
 def test_help_of_a_stage_names_its_options(run: Any) -> None:

@@ -12,6 +12,8 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from fossil.commands import score_difficulty
+from fossil.commands import train_fold as train_stage
 from fossil.config.image_training import ImageTraining
 from fossil.config.methods.base import NoOptions
 from fossil.config.strict import Proxy
@@ -20,8 +22,6 @@ from fossil.data.folds import make_folds
 from fossil.methods.base import Batch, Method, Progress
 from fossil.methods.erm import ERM
 from fossil.runtime.files import write_json, write_parquet
-from fossil.stages import score_difficulty
-from fossil.stages import train_fold as train_stage
 from fossil.training.fold import train_fold
 
 BACKBONE = "test_byobnet"

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from fossil import __main__ as command_line
+from fossil.commands import train_fold
 from fossil.runtime.files import write_json
-from fossil.stages import train_fold
 from fossil.training import checkpoint, epoch, images
 from tests.unit.training.fold_study import Study, quick
 

@@ -1,4 +1,4 @@
-"""Training on one fold, and the stages that do it."""
+"""Training on one fold, and the commands that do it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from safetensors.torch import load_file
 from timm.data import IMAGENET_DEFAULT_MEAN, IMAGENET_DEFAULT_STD
 from torch import Tensor
 
+from fossil.commands.score_difficulty import ScoringError
 from fossil.config.methods.fossil import FossilOptions
 from fossil.methods.fossil import Fossil
 from fossil.runtime.files import write_tensors
-from fossil.stages.score_difficulty import ScoringError
 from fossil.training.backbone import BackboneError, make_backbone
 from fossil.training.device import DeviceError, prepare_device
 from fossil.training.fold import FoldTrainingError

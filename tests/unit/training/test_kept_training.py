@@ -1,4 +1,4 @@
-"""The stage that trains a fold: when its checkpoint is used, and when it is gone."""
+"""The command that trains a fold: when its checkpoint is used, and when it is gone."""
 
 from __future__ import annotations
 

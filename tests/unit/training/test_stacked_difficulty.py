@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import torch
 
+from fossil.commands import train_stacked as command
 from fossil.config.methods.base import NoOptions
 from fossil.config.methods.curriculum import CurriculumOptions
 from fossil.data.splits import as_table
@@ -18,7 +19,6 @@ from fossil.methods.base import Batch, Progress, Samples
 from fossil.methods.curriculum import Curriculum
 from fossil.methods.erm import ERM
 from fossil.runtime.files import write_parquet
-from fossil.stages import train_stacked as stage
 from fossil.training.stacked import score_training_samples
 from tests.unit.training.stacked_setting import DATA, SEEDS, TRAINING, train
 
@@ -55,9 +55,9 @@ def run_stage_with_facts(
         proxy="entropy",
         source="frozen" if frozen else "online",
     )
-    settings = stage.Settings(job_group="group", runs=[arm], seeds=SEEDS, scorer=scorer, training=TRAINING)
+    settings = command.Settings(job_group="group", runs=[arm], seeds=SEEDS, scorer=scorer, training=TRAINING)
     paths = {"predictions": folder / "p.parquet", "history": folder / "h.parquet"}
-    facts = stage.run(settings, problems=[folder / "ir4.parquet"], **paths)
+    facts = command.run(settings, problems=[folder / "ir4.parquet"], **paths)
     return facts, pd.read_parquet(folder / "p.parquet")
 
 

@@ -1,4 +1,4 @@
-"""The stage that trains runs of the synthetic study."""
+"""The command that trains runs of the synthetic study."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fossil.commands import train_stacked as command
 from fossil.config.synthetic import SyntheticAugmentation, SyntheticScenario, SyntheticTraining
 from fossil.data.splits import as_table
 from fossil.data.synthetic import make_synthetic
 from fossil.design.models import RunConfig
 from fossil.runtime.files import write_parquet
-from fossil.stages import train_stacked as stage
 
 SEEDS = [3, 4]
 ERM = {"target": "fossil.methods.erm:ERM", "options": {}}
@@ -80,9 +80,9 @@ def named(problems: list[Path], name: str) -> Path:
 
 def run(folder: Path, problems: list[Path], runs: list[RunConfig]) -> tuple[dict[str, Any], pd.DataFrame, pd.DataFrame]:
     training = SyntheticTraining(hidden=[6], epochs=3, batch_size=32)
-    settings = stage.Settings(job_group="group", runs=runs, seeds=SEEDS, scorer=ERM, training=training)
+    settings = command.Settings(job_group="group", runs=runs, seeds=SEEDS, scorer=ERM, training=training)
     paths = {"predictions": folder / "p.parquet", "history": folder / "h.parquet"}
-    facts = stage.run(settings, problems=problems, **paths)
+    facts = command.run(settings, problems=problems, **paths)
     return facts, *(pd.read_parquet(path) for path in paths.values())
 
 

@@ -1,4 +1,4 @@
-"""The command of a job: one stage, its settings, the digest of its code, and options for its files."""
+"""The command of a job: one command, its settings, the digest of its code, and options for its files."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pydantic import BaseModel
 
 from fossil.runtime.digest import code_digest
 
-STAGE = (
-    "python -m fossil {params.stage} --settings {params.settings:q} --code={params.code:q} --threads {threads} "
+COMMAND = (
+    "python -m fossil {params.command} --settings {params.settings:q} --code={params.code:q} --threads {threads} "
     "--log {log} {params.files}"
 )
-"""Shell command of every rule that runs a stage."""
+"""Shell command of every rule that runs a command."""
 
 Settings = Mapping[str, Any]
 Paths = Mapping[str, str | Path | Sequence[str]]
@@ -29,7 +29,7 @@ class NamedFiles(Protocol):
         """Return the named ones."""
 
 
-def stage(
+def command(
     name: str,
     settings: Settings | Callable[[Any], Settings],
     *,
@@ -37,23 +37,23 @@ def stage(
     paths: Callable[[Any], Paths] | None = None,
     digest: bool = True,
 ) -> dict[str, object]:
-    """Return the parameters of a rule that ``STAGE`` needs.
+    """Return the parameters of a rule that ``COMMAND`` needs.
 
     Parameters
     ----------
     name : str
-        The stage: a module of ``fossil.stages``.
+        The command: a module of ``fossil.commands``.
     settings : mapping or callable
-        The stage's settings, or what computes them from a job's wildcards.
+        The command's settings, or what computes them from a job's wildcards.
     modules : callable, optional
         Computes, from a job's wildcards, the modules that the settings name, such as that of a method. The digest
-        of the code covers these and the stage, with all that they import.
+        of the code covers these and the command, with all that they import.
     paths : callable, optional
         Computes, from a job's wildcards, further options: files and folders that are neither inputs nor outputs.
     digest : bool
-        Whether an edit of the code reruns the stage.
+        Whether an edit of the code reruns the command.
     """
-    module = f"fossil.stages.{name}"
+    module = f"fossil.commands.{name}"
 
     # Snakemake does not record a parameter that is computed from outputs: this one never reruns a job.
     def files(wildcards: object, input: NamedFiles, output: NamedFiles) -> str:  # noqa: A002 (Snakemake's names)
@@ -63,7 +63,7 @@ def stage(
         return code_digest(module, *(modules(wildcards) if modules else ())) if digest else ""
 
     return {
-        "stage": name,
+        "command": name,
         "settings": (lambda wildcards: as_json(settings(wildcards))) if callable(settings) else as_json(settings),
         "code": code,
         "files": files,

@@ -48,7 +48,7 @@ class DataJobs:
         return str(self.config.datasets[wildcards.dataset].local_folder or f"data/raw/{wildcards.dataset}")
 
     def root_option(self, wildcards: Any) -> dict[str, str]:
-        """Return the folder as an option of a stage."""
+        """Return the folder as an option of a command."""
         return {"root": self.root(wildcards)}
 
     def described_files(self, wildcards: Any) -> list[str]:

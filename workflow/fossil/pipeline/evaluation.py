@@ -33,7 +33,7 @@ class EvaluationJobs:
         return self._runs(wildcards.study, self.images.rows(wildcards.study), folds=self.images.folds_of(dataset))
 
     def runs_option(self, wildcards: Any) -> dict[str, str]:
-        """Return the folder of a study's runs as an option of a stage."""
+        """Return the folder of a study's runs as an option of a command."""
         return {"runs": f"results/{self.images.dataset_of(wildcards.study)}/runs"}
 
     def transfer_settings(self, wildcards: Any) -> dict[str, Any]:

@@ -73,15 +73,15 @@ class TableEntry(Entry):
 
     Attributes
     ----------
-    stage, settings
-        The stage that makes it, and what the stage is told.
+    command, settings
+        The command that makes it, and what the command is told.
     datasets : tuple of str
         The image data sets that it is made of, those included that its models were trained on.
     in_paper : bool
         Whether the paper's numbers of the study's rows stand next to it, so that claims are judged by the study.
     """
 
-    stage: str
+    command: str
     settings: dict[str, Any] = field(default_factory=dict)
     datasets: tuple[str, ...] = ()
     in_paper: bool = False

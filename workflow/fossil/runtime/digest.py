@@ -1,4 +1,4 @@
-"""A digest of exactly the code that a stage imports, so that an edit reruns what uses it and nothing else."""
+"""A digest of exactly the code that a command imports, so that an edit reruns what uses it and nothing else."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _IMAGE_SUFFIXES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", "
 def code_digest(*modules: str) -> str:
     """Digest the source of some modules and of all modules of this package that they import, directly or not.
 
-    A process finds it once, as many jobs as there may be of a stage: the source is taken to stay as it is meanwhile.
+    A process finds it once, as many jobs as there may be of a command: the source is taken to stay as it is meanwhile.
     """
     digest = hashlib.sha256()
     for module in sorted(imported_modules(*modules)):
@@ -60,7 +60,7 @@ def table_digest(table: Path, column: str) -> str:
     """Digest the names and sizes of the images that a column of a CSV file names, relative to its folder or absolute.
 
     A file that is not there, a column that is not and what is no CSV file count as well: reading them is an error that
-    another stage reports.
+    another command reports.
     """
     try:
         with table.open(encoding="utf-8-sig", newline="") as file:

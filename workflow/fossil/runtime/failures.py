@@ -22,7 +22,7 @@ _OF_THE_MACHINE = {
     *(errno.EIO, errno.ESTALE, errno.ENOLCK, errno.EREMOTEIO, errno.ETIMEDOUT, errno.ENOMEM, errno.EAGAIN),
     *(errno.ECONNREFUSED, errno.ECONNRESET, errno.EHOSTUNREACH, errno.ENETUNREACH),
 }
-# Errors for a GPU that fails or is gone are known by their names, so that a stage without torch need not import it.
+# Errors for a GPU that fails or is gone are known by their names, so that a command without torch need not import it.
 _DEVICE_ERRORS = {"AcceleratorError", "DeviceError"}
 # Where a kernel looks past the end of a tensor, it will again, on whatever GPU; nor does another try change how much
 # memory it needs, or for which GPUs torch was built.

@@ -1,4 +1,4 @@
-"""One logger and one progress display for every stage."""
+"""One logger and one progress display for every command."""
 
 from __future__ import annotations
 

@@ -28,10 +28,10 @@ _PACKAGES = (
 )
 
 
-def record(*, stage: str, settings: Any, code: str, seconds: float, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Describe a finished run; ``facts`` are the stage's report, such as its device or its status."""
+def record(*, command: str, settings: Any, code: str, seconds: float, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Describe a finished run; ``facts`` are the command's report, such as its device or its status."""
     return {
-        "stage": stage,
+        "command": command,
         "status": "ok",
         "device": "cpu",
         "settings": settings,
@@ -85,7 +85,7 @@ def _processor() -> dict[str, Any]:
 
 
 def _cuda() -> dict[str, Any]:
-    """Describe CUDA if torch is already imported, since the import takes longer than many stages."""
+    """Describe CUDA if torch is already imported, since the import takes longer than many commands."""
     torch = sys.modules.get("torch")
     if torch is None or not hasattr(torch, "version"):
         return {}

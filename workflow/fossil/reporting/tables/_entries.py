@@ -42,7 +42,7 @@ def study_table(
         caption=caption,
         section=section,
         place=place,
-        stage="tabulate_study",
+        command="tabulate_study",
         in_paper=in_paper,
         datasets=datasets,
         settings={

@@ -15,7 +15,7 @@ def tables(experiment: Experiment) -> Iterator[TableEntry]:
         yield TableEntry(
             name=name,
             study=dataset,
-            stage="tabulate_dataset",
+            command="tabulate_dataset",
             title=title,
             caption="A data set: classes, patients, folds, image sizes and images with equal pixels.",
             section="Data",

@@ -55,7 +55,7 @@ def _entry(
     return TableEntry(
         name=name,
         study=dataset,
-        stage="tabulate_difficulty",
+        command="tabulate_difficulty",
         title=whole,
         caption=caption,
         section="Data",

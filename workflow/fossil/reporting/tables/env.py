@@ -13,7 +13,7 @@ def tables(experiment: Experiment) -> Iterator[TableEntry]:
     yield TableEntry(
         name="env",
         study="",
-        stage="tabulate_environment",
+        command="tabulate_environment",
         title="Computational environment",
         caption="The machines that trained the models, next to the one that the paper names.",
         section="Provenance",

@@ -16,7 +16,7 @@ def tables(experiment: Experiment) -> Iterator[TableEntry]:
     yield TableEntry(
         name=name,
         study=experiment.operating_points,
-        stage="tabulate_operating_point",
+        command="tabulate_operating_point",
         title=title,
         caption="Every method at the threshold one half and at one that reaches a wanted recall, and calibration.",
         section="Image study",

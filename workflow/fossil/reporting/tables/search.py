@@ -32,7 +32,7 @@ def tables(experiment: Experiment) -> Iterator[TableEntry]:
         yield TableEntry(
             name=name,
             study=experiment.internal,
-            stage="tabulate_tuning",
+            command="tabulate_tuning",
             title=title,
             caption=caption,
             section="Image study",

@@ -15,7 +15,7 @@ def tables(experiment: Experiment) -> Iterator[TableEntry]:
         yield TableEntry(
             name="sensitivity",
             study="sensitivity",
-            stage="tabulate_sensitivity",
+            command="tabulate_sensitivity",
             title=title,
             caption="What each of FOSSIL's options does, in a full factorial of them.",
             section="Synthetic study",
