@@ -109,3 +109,17 @@ def results_folder(wildcards):
 
 def pages_folders(wildcards):
     return {"results": "results", "pages": "results/pages"}
+
+
+# The user's files and folders, and the images that are decoded from them.
+OWN_FILES = DATA.local_paths() + IMAGES.weights_file()
+OWN_IMAGES = [f"data/processed/{name}" for name in IMAGES.datasets if DATA.is_local(name)]
+
+
+def publish_settings(wildcards):
+    return dict(
+        configuration=CONFIG.model_dump(mode="json", exclude={"publish"}),
+        warning=PHANTOM_SENTENCE if is_drawn(CONFIG) else "",
+        private=OWN_FILES + ([] if CONFIG.publish.own_images else OWN_IMAGES),
+        allow_uncommitted=CONFIG.publish.allow_uncommitted,
+    )

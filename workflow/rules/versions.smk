@@ -3,18 +3,6 @@
 
 # Studies whose numbers tell versions apart: the first synthetic one and those on images.
 HEADLINE_STUDIES = [*list(SYNTHETIC.studies)[:1], *IMAGES.studies]
-# The user's files and folders, and the images that are decoded from them.
-OWN_FILES = DATA.local_paths() + IMAGES.weights_file()
-OWN_IMAGES = [f"data/processed/{name}" for name in IMAGES.datasets if DATA.is_local(name)]
-
-
-def publish_settings(wildcards):
-    return dict(
-        configuration=CONFIG.model_dump(mode="json", exclude={"publish"}),
-        warning=PHANTOM_SENTENCE if is_drawn(CONFIG) else "",
-        private=OWN_FILES + ([] if CONFIG.publish.own_images else OWN_IMAGES),
-        allow_uncommitted=CONFIG.publish.allow_uncommitted,
-    )
 
 
 rule extract_headline:
