@@ -107,7 +107,7 @@ def test_fewer_than_two_pairs_or_folds_have_no_test() -> None:
     assert one_fold.at["corrected_t", "p"] < 1
     assert np.isnan(one_fold.loc["fold_means", ["p", "low", "high"]].astype(float)).all()
     assert one_fold.at["fold_means", "note"] == (
-        "folds share training images; 1 of 2 folds missing; 2 of 4 pairs missing: means of the seeds that are there; "
+        "folds share training images; 1 of 2 folds missing; 2 of 4 pairs missing: means of the available seeds; "
         "fewer than two: no test"
     )
     none = analysed([], [], lacking=4)
@@ -146,7 +146,7 @@ def test_where_a_pair_is_missing_its_fold_has_the_mean_of_the_others() -> None:
     found = compared(metrics[~lost], test_train_ratio=0.5, allow_missing=True)
     means = found[(found["method"] == "a") & (found["test"] == "fold_means")].iloc[0]
     assert means["p"] == pytest.approx(stats.ttest_1samp([0.1, 0.3], 0).pvalue)
-    assert "1 of 4 pairs missing: means of the seeds that are there" in means["note"]
+    assert "1 of 4 pairs missing: means of the available seeds" in means["note"]
     assert (means["n"], means["n_expected"]) == (2, 2)
 
 

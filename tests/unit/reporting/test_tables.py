@@ -257,7 +257,7 @@ def test_what_does_not_fit_the_blocks_is_refused() -> None:
         tabulated(metrics, block(row("focal"), row("fossil")))
     with pytest.raises(TableError, match=r"block same-data: the metrics have no seeds \[7\]"):
         tabulated(metrics, block(row("erm"), row("fossil"), seeds=[0, 1, 7]))
-    with pytest.raises(TableError, match=r"row ir9/static_inverted-baseline.*Compare these blocks anew"):
+    with pytest.raises(TableError, match=r"row ir9/static_inverted-baseline.*Compare these blocks again"):
         study_table(
             *(metrics, compared(metrics, [block(row("erm"), row("fossil"))]), nothing_reported()),
             table="table",

@@ -34,7 +34,7 @@ class Config(Strict):
     statistics: Statistics = Statistics()
     allow_missing_runs: bool = Field(
         False,
-        description="Evaluate with the runs that are there, train no others, and count the holes in every table; "
+        description="Evaluate the available runs, train no others, and count the missing ones in every table; "
         "otherwise missing runs are made, and a failed one is an error.",
     )
     publish: Publishing = Publishing()

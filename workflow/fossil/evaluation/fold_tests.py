@@ -117,6 +117,6 @@ def _notes(row: dict[str, Any]) -> Iterator[str]:
         yield f"{row['n_expected'] - row['n']} of {row['n_expected']} folds missing"
     if row["missing"]:
         means = row["test"] == "fold_means" and row["n"]
-        yield f"{row['missing']}{': means of the seeds that are there' if means else ''}"
+        yield f"{row['missing']}{': means of the available seeds' if means else ''}"
     if row["found"]:
         yield row["found"]

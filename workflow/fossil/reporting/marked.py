@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def put_between(readme: str, content: str, *, begin: str, end: str, file: str) -> str:
-    """Put lines between two marks of a README, in place of those that are there.
+    """Put lines between two marks of a README, in place of the present ones.
 
     Parameters
     ----------

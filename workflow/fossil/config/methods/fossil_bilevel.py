@@ -50,7 +50,7 @@ class FossilBilevelOptions(BilevelOptions):
     )
     curvature_samples: PositiveInt | None = Field(
         512,
-        description="Training samples, drawn anew for each update, whose Hessian stands for that of all; null for all.",
+        description="Training samples, redrawn for each update, whose Hessian stands for that of all; null for all.",
     )
 
 

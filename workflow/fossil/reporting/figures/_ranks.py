@@ -92,7 +92,7 @@ def _of_panel(ranks: pd.DataFrame, block: Block, metric: str) -> pd.DataFrame:
     keyed = mine.set_axis([row_key(*row) for row in mine[["scenario", "method", "variant"]].itertuples(index=False)])
     keys = [row.key for row in block.rows]
     if sorted(keyed.index) != sorted(keys):
-        raise ValueError(f"block {block.name}, {metric}: the ranks are not those of its rows. Rank the study anew")
+        raise ValueError(f"block {block.name}, {metric}: the ranks are not those of its rows. Rank the study again")
     return keyed.loc[keys]
 
 

@@ -125,7 +125,7 @@ def _by_test(effects: pd.DataFrame, metric: str, *, scope: str) -> pd.DataFrame:
         first = effects.iloc[0]
         raise TableError(
             f"effect of {first['factor']} {first['level']} on {metric}: the {scope} has tests {list(by_test.index)}, "
-            f"not one of each of {' and '.join(_TESTS)}. Measure the effects anew"
+            f"not one of each of {' and '.join(_TESTS)}. Measure the effects again"
         )
     return by_test
 

@@ -50,12 +50,12 @@ def runs_of(metrics: pd.DataFrame, block: Block) -> pd.DataFrame:
     there = set(runs[_ROW].itertuples(index=False, name=None))
     absent = [row.key for row in block.rows if (row.scenario, row.method, row.variant) not in there]
     if absent:
-        raise TableError(f"block {block.name}: the metrics have nothing of {', '.join(absent)}. Collect them anew")
+        raise TableError(f"block {block.name}: the metrics have nothing of {', '.join(absent)}. Collect them again")
     if block.seeds is None:
         return runs
     absent_seeds = sorted(set(block.seeds) - set(runs["seed"]))
     if absent_seeds:
-        raise TableError(f"block {block.name}: the metrics have no seeds {absent_seeds}. Collect them anew")
+        raise TableError(f"block {block.name}: the metrics have no seeds {absent_seeds}. Collect them again")
     return runs[runs["seed"].isin(block.seeds)]
 
 
@@ -164,6 +164,6 @@ def _comparison(statistics: pd.DataFrame, block: Block, row: Row, tests: tuple[s
     if sorted(found.index) != sorted(tests):
         raise TableError(
             f"block {block.name}, row {row.key}: the statistics have tests {list(found.index)} against "
-            f"{block.reference}, not one of each of {', '.join(sorted(tests))}. Compare these blocks anew"
+            f"{block.reference}, not one of each of {', '.join(sorted(tests))}. Compare these blocks again"
         )
     return found
