@@ -205,7 +205,7 @@ def test_a_cancelled_training_is_submitted_again_and_goes_on(long_study: Study) 
     assert is_undisturbed(study)
     assert [failure["final"] for failure in failures(study)] == [False]
     assert "stopped by SIGTERM" in str(failures(study)[0]["message"])
-    assert "going on with a training after" in log_of(study)
+    assert "training resumes after" in log_of(study)
 
 
 def test_a_training_that_meets_its_time_limit_gets_more_time_and_goes_on(long_study: Study) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from fossil.config.methods import METHODS
+from fossil.config.methods import METHODS, methods_of
 from fossil.config.methods.base import MethodEntry
 from fossil.design.checks import load_config
 from fossil.reporting import registry
@@ -102,7 +102,8 @@ def test_it_has_a_row_in_every_block_of_every_table(study: Study, name: str, blo
 @pytest.mark.parametrize("name", ["synthetic-raincloud", "imbalance-ratios", "padufes-tradeoff"])
 def test_it_is_named_in_every_figure_of_the_results(study: Study, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setitem(METHODS, "half", MethodEntry(target="fossil.methods.half:Half", label="One half", order=5))
-    entry = registry.figures(Experiment.of(load_config(study.config)))[name]
+    synthetic = {**study.config["synthetic"], "methods": methods_of("synthetic")}
+    entry = registry.figures(Experiment.of(load_config({**study.config, "synthetic": synthetic})))[name]
     metrics = {"synthetic-raincloud": "synthetic-results", "imbalance-ratios": "synthetic-main"}
     table = pd.read_parquet(study.root / f"results/metrics/{metrics.get(name, 'phantom-internal')}.parquet")
     figure = importlib.import_module(entry.module).draw(table, entry.options)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from fossil.config.strict import Strict
 from fossil.reporting.entries import FigureEntry
-from fossil.reporting.experiment import Experiment
 from fossil.reporting.style import SMALL, add_notes, figure_style, figure_title, max_ticks, new_figure
 
 if TYPE_CHECKING:
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.ticker import FixedLocator
     from numpy.typing import NDArray
+
+    from fossil.reporting.experiment import Experiment
 
 SAMPLES = 8
 """Images shown of a class."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from fossil.design.comparisons import Block
 from fossil.reporting.entries import FigureEntry
-from fossil.reporting.experiment import Experiment
 from fossil.reporting.figures._runs import (
     COUNTS,
     BlocksOptions,
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from fossil.reporting.experiment import Experiment
 
 _LEGEND_COLUMNS = 3
 _KISH = "$N$ samples train, of which the weights leave $N_{\\mathrm{eff}}$ effective (Kish)."

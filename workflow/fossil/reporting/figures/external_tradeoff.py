@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from fossil.config.datasets import DATASETS
 from fossil.reporting.entries import FigureEntry
-from fossil.reporting.experiment import Experiment
 from fossil.reporting.figures._runs import ImageOptions, one_row_per_method
 from fossil.reporting.figures._tradeoff import draw_tradeoff
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+
+    from fossil.reporting.experiment import Experiment
 
 OPTIONS = ImageOptions
 

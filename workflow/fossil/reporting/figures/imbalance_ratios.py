@@ -10,7 +10,6 @@ from pydantic import PositiveFloat, model_validator
 
 from fossil.design.comparisons import Block
 from fossil.reporting.entries import FigureEntry
-from fossil.reporting.experiment import Experiment
 from fossil.reporting.figures._runs import (
     COUNTS,
     BlocksOptions,
@@ -37,6 +36,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from fossil.reporting.experiment import Experiment
 
 PANELS = ("auc", "balanced_accuracy", "recall", "g_mean", "dynamic_regret")
 

@@ -10,7 +10,6 @@ from fossil.config.datasets import DATASETS
 from fossil.config.strict import Fraction
 from fossil.design.comparisons import Row
 from fossil.reporting.entries import FigureEntry
-from fossil.reporting.experiment import Experiment
 from fossil.reporting.figures._runs import (
     COUNTS,
     ImageOptions,
@@ -39,6 +38,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
     from numpy.typing import NDArray
+
+    from fossil.reporting.experiment import Experiment
 
 AXES = ("specificity", "recall")
 ERROR = "expected_calibration_error"

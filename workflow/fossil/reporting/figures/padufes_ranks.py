@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from fossil.config.datasets import DATASETS
 from fossil.reporting.entries import FigureEntry
-from fossil.reporting.experiment import Experiment
 from fossil.reporting.figures._ranks import draw_ranks
 from fossil.reporting.figures._runs import ImageOptions
 from fossil.reporting.style import figure_title
@@ -15,6 +14,8 @@ from fossil.reporting.style import figure_title
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+
+    from fossil.reporting.experiment import Experiment
 
 OPTIONS = ImageOptions
 

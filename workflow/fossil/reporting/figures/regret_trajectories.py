@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from fossil.design.comparisons import Block, Row
 from fossil.reporting.entries import FigureEntry
-from fossil.reporting.experiment import Experiment
 from fossil.reporting.figures._runs import (
     COUNTS,
     BlockOptions,
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
+
+    from fossil.reporting.experiment import Experiment
 
 PANELS = {
     "validation_loss": ("a  Validation loss $f_t$", "Cross-entropy"),

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from fossil.config.strict import Fraction
 from fossil.design.comparisons import Row
 from fossil.reporting.entries import FigureEntry
-from fossil.reporting.experiment import Experiment
 from fossil.reporting.figures._runs import BlockOptions, expected_runs, label_rows, mark_notes, metric_values
 from fossil.reporting.style import (
     arrow_notes,
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
+
+    from fossil.reporting.experiment import Experiment
 
 PANELS = ("auc", "balanced_accuracy", "g_mean", "dynamic_regret", "balanced_error")
 

@@ -11,7 +11,6 @@ from pydantic import model_validator
 from fossil.config.strict import BASELINE
 from fossil.design.comparisons import ANY, GRID_FACTORS, Row, row_key
 from fossil.reporting.entries import FigureEntry
-from fossil.reporting.experiment import Experiment
 from fossil.reporting.figures._runs import COUNTS, BlockOptions, counted, expected_runs, metric_values, seed_count
 from fossil.reporting.style import SMALL, figure_style, metric_label, new_figure
 
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
+
+    from fossil.reporting.experiment import Experiment
 
 HEIGHT = GRID_FACTORS[0]
 WIDTHS = dict(zip(GRID_FACTORS[1:], ("Class term", "Warm-up epochs", "Difficulty"), strict=True))

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from fossil.reporting.entries import FigureEntry
-from fossil.reporting.experiment import Experiment
 from fossil.reporting.figures._ranks import draw_ranks
 from fossil.reporting.figures._runs import BlockOptions
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+
+    from fossil.reporting.experiment import Experiment
 
 OPTIONS = BlockOptions
 

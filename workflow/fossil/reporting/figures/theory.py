@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 from fossil.config.methods import METHODS
 from fossil.config.strict import Strict
 from fossil.reporting.entries import FigureEntry
-from fossil.reporting.experiment import Experiment
 from fossil.reporting.style import figure_style, mark_line, max_ticks, method_handle, method_look, new_figure
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from fossil.reporting.experiment import Experiment
 
 PANELS = ("weight", "static_regret", "dynamic_regret", "iteration_time", "sample_share", "gap")
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from fossil.design.comparisons import Block, Row
 from fossil.reporting.entries import FigureEntry
-from fossil.reporting.experiment import Experiment
 from fossil.reporting.figures._runs import (
     COUNTS,
     BlockOptions,
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
+
+    from fossil.reporting.experiment import Experiment
 
 CLASSES = {"0": "Majority", "1": "Minority"}
 THIRDS = {"1": "easiest third", "2": "middle third", "3": "hardest third"}

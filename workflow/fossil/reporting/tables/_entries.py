@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from fossil.config.tuning import SEARCHED
 from fossil.design.comparisons import Block
 from fossil.reporting.entries import Section, TableEntry
-from fossil.reporting.experiment import Experiment
 
 if TYPE_CHECKING:
     from fossil.config.root import Config
+    from fossil.reporting.experiment import Experiment
 
 
 def study_table(

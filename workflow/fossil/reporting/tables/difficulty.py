@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from fossil.config.datasets import DATASETS
 from fossil.design.image_studies import scores_difficulty, trained_datasets
 from fossil.reporting.entries import TableEntry
-from fossil.reporting.experiment import Experiment
+
+if TYPE_CHECKING:
+    from fossil.reporting.experiment import Experiment
 
 
 def tables(experiment: Experiment) -> Iterator[TableEntry]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from fossil.reporting.entries import TableEntry
-from fossil.reporting.experiment import Experiment
+
+if TYPE_CHECKING:
+    from fossil.reporting.experiment import Experiment
 
 
 def tables(experiment: Experiment) -> Iterator[TableEntry]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from fossil.reporting.entries import TableEntry
-from fossil.reporting.experiment import Experiment
 from fossil.reporting.tables._entries import study_table, which_options
+
+if TYPE_CHECKING:
+    from fossil.reporting.experiment import Experiment
 
 
 def tables(experiment: Experiment) -> Iterator[TableEntry]:

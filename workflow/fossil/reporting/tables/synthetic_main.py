@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from fossil.design.comparisons import Block
 from fossil.reporting.entries import TableEntry
-from fossil.reporting.experiment import Experiment
 from fossil.reporting.tables._entries import study_table
+
+if TYPE_CHECKING:
+    from fossil.reporting.experiment import Experiment
 
 _STATIC = "The paper's static row stands next to both readings of it."
 
