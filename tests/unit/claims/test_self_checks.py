@@ -223,18 +223,18 @@ CASES: list[tuple[str, Changes, str, str]] = [
     ("pairing-synthetic-results", alike("0.81", "0.94"), INCONSISTENT, ""),
     ("pairing-synthetic-results", alike("0.84", "0.91"), INCONSISTENT, ""),
     ("external-classes", ADDING, CONSISTENT, "10 + 90 = 100, printed: 100"),
-    ("external-commands", ADDING, CONSISTENT, "50 + 30 + 20 = 100"),
-    ("external-mean-difficulty", ADDING, CONSISTENT, "0.1900 from the commands"),
-    ("external-command-order", ADDING, EMPTY, ""),
+    ("external-stages", ADDING, CONSISTENT, "50 + 30 + 20 = 100"),
+    ("external-mean-difficulty", ADDING, CONSISTENT, "0.1900 from the stages"),
+    ("external-stage-order", ADDING, EMPTY, ""),
     ("external-classes", ADDING | images(negative_images=80), INCONSISTENT, "10 + 80 = 90"),
     ("external-classes", ADDING | images(images=110), INCONSISTENT, ""),
-    ("external-commands", ADDING | images(images=110), INCONSISTENT, ""),
-    # Printed with three digits, as the commands' means are: each half a thousandth off at most.
+    ("external-stages", ADDING | images(images=110), INCONSISTENT, ""),
+    # Printed with three digits, as the stages' means are: each half a thousandth off at most.
     ("external-mean-difficulty", ADDING | images(mean=0.1905), CONSISTENT, ""),
     ("external-mean-difficulty", ADDING | images(mean=0.192), INCONSISTENT, ""),
     # (50 * .1 + 30 * .1 + 20 * .4) / 100 = .16.
     ("external-mean-difficulty", ADDING | images(mean_medium=0.1, mean=0.16), CONSISTENT, ""),
-    ("external-command-order", ADDING | images(mean_medium=0.1), INCONSISTENT, ""),
+    ("external-stage-order", ADDING | images(mean_medium=0.1), INCONSISTENT, ""),
     *(
         (
             "stage-thresholds",

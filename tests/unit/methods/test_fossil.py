@@ -119,7 +119,7 @@ def test_stage_multiplier_takes_the_place_of_the_difficulty_term() -> None:
     # Quartiles of the scores are .175, .35 and .525.
     expected = [0.9, 0.9, 1.0, 1.0, 1.1, 1.1, 1.2, 1.2]
     assert method.weights(batch, START).tolist() == pytest.approx(expected)
-    # Of other samples alone, the weights are what they were: commands belong to the training set.
+    # Of other samples alone, the weights are what they were: stages belong to the training set.
     hard = make_batch([0, 0], priors=[0.5, 0.5], difficulty=[0.6, 0.7])
     assert method.weights(hard, START).tolist() == pytest.approx([1.2, 1.2])
 

@@ -95,7 +95,7 @@ def test_the_paper_s_numbers_stand_below_and_what_does_not_add_up_is_told(tmp_pa
 def test_the_paper_s_stage_means_agree_with_its_mean() -> None:
     printed = read_reported_text(PRINTED, place="msld-statistics")
     paper = {quantity: float(value) for quantity, value in printed.items()}
-    commands = ("easy", "medium", "hard")
-    weighted = sum(paper[command] * paper[f"mean_{command}"] for command in commands) / paper["images"]
-    assert sum(paper[command] for command in commands) == paper["images"]
+    thirds = ("easy", "medium", "hard")
+    weighted = sum(paper[third] * paper[f"mean_{third}"] for third in thirds) / paper["images"]
+    assert sum(paper[third] for third in thirds) == paper["images"]
     assert weighted == pytest.approx(paper["mean"], abs=0.0005)
