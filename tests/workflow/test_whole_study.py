@@ -89,7 +89,7 @@ def test_the_report_opens_with_what_was_run_and_what_became_of_the_claims(report
         assert errors(browser) == []
     assert "What was run, and what came out" in text
     assert "says nothing of patients" in text
-    assert "of the paper against itself" in text
+    assert "The paper against itself" in text
 
 
 def test_every_figure_and_every_table_shows_in_a_category_of_the_report(study: Study, report: Path) -> None:
