@@ -260,8 +260,9 @@ def test_results_that_no_version_has_are_named_and_not_overwritten(version: Toy)
     (version.root / "results/tables/notes.txt").write_text("a note\n")
     (version.root / "results/synthetic/erm/run.json").unlink()
     before = version.files()
-    with pytest.raises(VersionError, match=r"(?s)unsaved files.*results/tables/notes\.txt.*results/tables/toy\.csv"):
+    with pytest.raises(VersionError, match="unsaved files") as error:
         version.restore()
+    assert all(f"results/tables/{name}" in str(error.value) for name in ("notes.txt", "toy.csv"))
     assert version.files() == before
 
 

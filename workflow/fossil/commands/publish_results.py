@@ -61,9 +61,9 @@ def run(settings: Settings, *, metrics: list[Path]) -> None:
         uncommitted = _uncommitted(allowed=settings.allow_uncommitted)
         units = _units(_files(settings.configuration), settings.private)
         with repo.scm_context(quiet=True):  # without DVC's advice on what to commit
-            commands = repo.add(units)
+            stages = repo.add(units)
         require_no_other_run()  # DVC may have stored half-written files of a run that has just started
-    files = {unit: command.outs[0].hash_info.value for unit, command in zip(units, commands, strict=True)}
+    files = {unit: stage.outs[0].hash_info.value for unit, stage in zip(units, stages, strict=True)}
     _write({"files": files, "uncommitted": uncommitted, "warning": settings.warning})
     write_json(CONFIGURATION, settings.configuration)
     say(f"Published: {len(units)} files and folders, in DVC's cache.")

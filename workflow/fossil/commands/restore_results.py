@@ -36,7 +36,7 @@ def run(settings: Settings) -> None:
     version = read_json(VERSION)
     pointers = [f"{path}.dvc" for path in version["files"]]
     with open_dvc() as repo:
-        outs = [out for pointer in pointers for command in repo.command.collect(pointer) for out in command.outs]
+        outs = [out for pointer in pointers for stage in repo.stage.collect(pointer) for out in stage.outs]
         if _faults(outs):
             with suppress(DownloadError):  # names no file
                 repo.fetch(targets=pointers)
