@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from fossil.data.photographs import decode_image
+from fossil.data.photographs import Interpolation, Pixels, open_photograph
+from fossil.runtime.files import sha256
 
 Colour = tuple[int, int, int]
 
@@ -43,6 +44,12 @@ def two_by_two(mode: str, values: Sequence[object]) -> Image.Image:
     for n, value in enumerate(values):
         image.putpixel((n % 2, n // 2), value)  # type: ignore[arg-type]
     return image
+
+
+def decode_image(path: Path, *, size: int, interpolation: Interpolation) -> Pixels:
+    """Decode the central square as a data set's images are decoded."""
+    with open_photograph(path, sha256(path)) as photograph:
+        return photograph.fit(size, interpolation)
 
 
 def colours(path: Path, *, mode: str | None = None) -> list[Colour]:

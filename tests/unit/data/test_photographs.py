@@ -11,8 +11,21 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fossil.data.photographs import Photograph, decode_image
-from tests.unit.data.pictures import BLACK, BLUE, GREEN, RED, WHITE, Colour, colours, grey, noise, save, two_by_two
+from fossil.data.photographs import Photograph
+from tests.unit.data.pictures import (
+    BLACK,
+    BLUE,
+    GREEN,
+    RED,
+    WHITE,
+    Colour,
+    colours,
+    decode_image,
+    grey,
+    noise,
+    save,
+    two_by_two,
+)
 
 PIXELS = [
     # Half-transparent white over black: 255 x 128/255 = 128.

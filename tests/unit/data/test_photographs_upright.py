@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageOps
 
-from fossil.data.photographs import Interpolation, decode_image
-from tests.unit.data.pictures import BLUE, GREEN, RED, noise, save, two_by_two, with_orientation
+from fossil.data.photographs import Interpolation
+from tests.unit.data.pictures import BLUE, GREEN, RED, decode_image, noise, save, two_by_two, with_orientation
 
 # --- Orientation, crop and size -------------------------------------------------------------------------------------
 

@@ -33,12 +33,6 @@ class DecodeError(ValueError):
     """Images cannot be decoded; the message names each file and the reason."""
 
 
-def decode_image(path: Path, *, size: int, interpolation: Interpolation) -> Pixels:
-    """Decode one image, shape (size, size, 3); transparent parts show black."""
-    with path.open("rb") as file:
-        return _load(file).fit(size, interpolation)
-
-
 @contextmanager
 def open_photograph(path: Path, digest: str) -> Iterator[Photograph]:
     """Read a file once and decode it, if it still has the SHA-256 of the manifest.
